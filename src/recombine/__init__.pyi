@@ -1,0 +1,11 @@
+from . import data as data
+from . import lab as lab
+from . import learning as learning
+from . import models as models
+from . import probes as probes
+from . import splits as splits
+from . import studies as studies
+from . import tasks as tasks
+from . import theory as theory
+
+__version__: str

@@ -1,0 +1,114 @@
+"""The compiled training loop: a rule, carried out in chunks of steps."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+State = TypeVar("State")
+
+
+class AbstractRule(eqx.Module, Generic[State]):
+    """How a model learns: one step, and what is seen along the way.
+
+    A rule is a PyTree: its arrays (data, learning rates) are inputs of the compiled program, its
+    static fields select the program. Rules of one structure and shape share one compilation.
+    """
+
+    @abstractmethod
+    def step(self, state: State, t: Int[Array, ""]) -> State:
+        """Step `t` of learning (`t` counts from 0 over the whole of training)."""
+
+    @abstractmethod
+    def observe(self, state: State) -> dict[str, Array]:
+        """What is recorded of `state`. The entry `loss`, if there is one, is shown as progress."""
+
+
+class Progress(NamedTuple):
+    """Where a loop stands after a chunk."""
+
+    step: int
+    """Steps taken."""
+    state: Any
+    """The state after them."""
+    curves: dict[str, np.ndarray]
+    """Everything observed so far, one row an observation; `step` holds the steps observed at."""
+
+
+@eqx.filter_jit
+def _advance(rule, state, start, *, every: int, blocks: int):
+    """Observe, then take `every` steps; `blocks` times."""
+
+    def block(carry, first):
+        seen = rule.observe(carry)
+        carry = jax.lax.fori_loop(0, every, lambda i, s: rule.step(s, first + i), carry)
+        return carry, seen
+
+    return jax.lax.scan(block, state, start + every * jnp.arange(blocks))
+
+
+@eqx.filter_jit
+def _observe(rule, state):
+    return rule.observe(state)
+
+
+def _as_arrays(tree):
+    """Numbers become array inputs, so that a grid over them shares one compilation."""
+    return jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, float) else x, tree)
+
+
+def train(
+    rule: AbstractRule[State],
+    state: State,
+    steps: int,
+    *,
+    every: int = 1,
+    chunk: int = 500,
+    resume: Progress | None = None,
+    on_chunk: Callable[[Progress], None] | None = None,
+) -> tuple[State, dict[str, np.ndarray]]:
+    """Carry out `steps` steps of `rule` from `state`.
+
+    `rule.observe` is recorded before step 0, every `every` steps, and after the last step.
+
+    **Arguments:**
+
+    - `rule`: the rule.
+    - `state`: the initial state, a PyTree of arrays.
+    - `steps`: how many steps to take; a multiple of `every`.
+    - `every`: steps between two observations.
+    - `chunk`: about how many steps are compiled into one call; `on_chunk` is called after each.
+    - `resume`: a `Progress` that `on_chunk` received in an earlier, interrupted call. The result is
+        bit for bit that of the uninterrupted one.
+
+    **Returns:** the final state, and the observations stacked: `{name: [observations, ...]}` with
+    the steps at which they were made under `step`.
+    """
+    if steps % every:
+        raise ValueError(f"steps ({steps}) must be a multiple of every ({every})")
+    rule, state = _as_arrays(rule), _as_arrays(state)
+    blocks = max(1, chunk // every)
+    done, rows = 0, []
+    if resume is not None:
+        done, state = resume.step, resume.state
+        rows = [{k: v for k, v in resume.curves.items() if k != "step"}]
+
+    def curves_until(step, rows):
+        stacked = {k: np.concatenate([r[k] for r in rows]) for k in rows[0]} if rows else {}
+        observed = len(next(iter(stacked.values()))) if stacked else 0
+        return {"step": every * np.arange(observed)} | stacked
+
+    while done < steps:
+        n = min(blocks, (steps - done) // every)
+        state, seen = _advance(rule, state, jnp.asarray(done), every=every, blocks=n)
+        rows.append({k: np.asarray(v) for k, v in seen.items()})
+        done += n * every
+        if on_chunk is not None:
+            on_chunk(Progress(done, state, curves_until(done, rows)))
+    rows.append({k: np.asarray(v)[None] for k, v in _observe(rule, state).items()})
+    return state, curves_until(done, rows)

@@ -1,0 +1,5 @@
+"""Probes: questions to a trained model, answered with numbers or arrays."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Splits: which combinations of parts are trained, which are held out, and what they support."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
