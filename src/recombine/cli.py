@@ -1,0 +1,354 @@
+"""The command line: parses, calls the lab, prints."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recombine import __version__
+
+app = typer.Typer(
+    name="recombine",
+    help="A workbench for compositional generalization: run published studies, check their claims.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StudyNames = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="STUDY...", help="Studies, families, or Python files that define one."),
+]
+StoreOption = Annotated[
+    Path,
+    typer.Option("--store", envvar="RECOMBINE_STORE", help="The folder that holds results."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a claim fails.")]
+# The base of all usage errors; typer does not export it, and brings a click of its own.
+CLICK_EXCEPTION = typer.BadParameter.__mro__[2]
+DEFAULT_STORE = Path("recombine-store")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"recombine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _recombine(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _console(stderr: bool = False):
+    from rich.console import Console
+
+    # Outside of a terminal there is no width to fit into; the usual 80 columns would cut tables.
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 140
+    return Console(stderr=stderr, width=width)
+
+
+def _print_json(document: Any) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+@app.command()
+def studies(as_json: JsonOption = False) -> None:
+    """List every study: its question, source, cost at each preset, and claims."""
+    from recombine.lab.registry import load, select
+    from recombine.lab.study import PRESETS
+
+    found = [load(name) for name in select([])]
+    if as_json:
+        _print_json({"studies": [_describe(study) for study in found]})
+        return
+    from rich.table import Table
+
+    table = Table(title="studies", title_justify="left", show_lines=True)
+    for column in ("study", "question", "source"):
+        table.add_column(column, ratio=None if column == "study" else 2)
+    for preset in PRESETS:
+        table.add_column(preset, ratio=1)
+    table.add_column("claims", justify="right")
+    for study in found:
+        costs = [study.presets[p].cost for p in PRESETS]
+        claims = str(len(study.claims))
+        table.add_row(study.name, study.question, study.source.where, *costs, claims)
+    _console().print(table)
+
+
+def _describe(study: Any) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "title": study.title,
+        "source": f"{study.source.document}, {study.source.where}",
+        "question": study.question,
+        "presets": {
+            name: {
+                "cost": preset.cost,
+                "seeds": preset.seeds,
+                "conditions": len(preset.conditions),
+                "trials": len(study.trials(name)),
+            }
+            for name, preset in study.presets.items()
+        },
+        "claims": [
+            {"claim": c.name, "statement": c.statement, "where": c.where} for c in study.claims
+        ],
+    }
+
+
+@app.command()
+def show(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show one study in full: conditions, settings, claims, the paper's numbers."""
+    from recombine.lab.registry import load, select
+
+    for found in map(load, select([study])):
+        if as_json:
+            numbers = [{"quantity": b.quantity, **vars(b.paper)} for b in found.beside]
+            settings = [{"name": n, "default": d, "meaning": m} for n, d, m in found.settings()]
+            conditions = {n: [dict(c) for c in p.conditions] for n, p in found.presets.items()}
+            _print_json(
+                _describe(found)
+                | {"conditions": conditions, "settings": settings, "paper": numbers}
+                | {"notes": found.notes}
+            )
+            return
+        _show(found)
+
+
+def _show(study: Any) -> None:
+    from rich.markdown import Markdown
+    from rich.table import Table
+
+    console = _console()
+    console.print(f"[bold]{study.name}[/]  {study.title}\n{study.question}", highlight=False)
+    console.print(f"[dim]{study.source.document}, {study.source.where}[/]\n", highlight=False)
+    presets = Table(title="presets", title_justify="left")
+    for column in ("preset", "cost", "seeds", "trials", "conditions"):
+        presets.add_column(column)
+    for name, preset in study.presets.items():
+        axes: dict[str, list[str]] = {}
+        for condition in preset.conditions:
+            for key, value in condition.items():
+                text = f"{value:g}" if isinstance(value, float) else str(value)
+                axes.setdefault(key, []).append(text)
+        shown = "; ".join(f"{k} = {', '.join(dict.fromkeys(v))}" for k, v in axes.items())
+        presets.add_row(name, preset.cost, str(preset.seeds), str(len(study.trials(name))), shown)
+    console.print(presets)
+    settings = Table(title="settings (--set name=value)", title_justify="left")
+    for column in ("name", "default", "meaning"):
+        settings.add_column(column)
+    for name, default, meaning in study.settings():
+        settings.add_row(name, str(default), meaning)
+    console.print(settings)
+    claims = Table(title="claims", title_justify="left")
+    for column in ("claim", "statement", "where"):
+        claims.add_column(column)
+    for claim in study.claims:
+        claims.add_row(claim.name, claim.statement, claim.where)
+    console.print(claims)
+    if study.beside:
+        numbers = Table(title="the paper's numbers", title_justify="left")
+        for column in ("quantity", "value", "where", "note"):
+            numbers.add_column(column)
+        for row in study.beside:
+            paper = row.paper
+            numbers.add_row(row.quantity, f"{paper.value:.6g}", paper.artifact, paper.note)
+        console.print(numbers)
+    if study.notes:
+        console.print(Markdown(study.notes))
+
+
+@app.command()
+def run(
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STUDY...", help="Studies, families, or Python files that define one."
+        ),
+    ],
+    preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
+    seeds: Annotated[
+        int | None, typer.Option(help="How many seeds, instead of the preset's.")
+    ] = None,
+    seed_offset: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
+    ] = None,
+    store: StoreOption = DEFAULT_STORE,
+    engine: Annotated[str, typer.Option(help="What carries trials out: local.")] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes of one thread each; default: one a core.")
+    ] = None,
+    strict: StrictOption = False,
+) -> None:
+    """Run studies: finished trials are skipped, interrupted ones go on from their checkpoint."""
+    import time
+
+    from recombine.lab import run as lab
+    from recombine.lab.engine import ENGINES
+    from recombine.lab.errors import UserError, nearest
+    from recombine.lab.progress import RunProgress, duration
+    from recombine.lab.registry import select
+    from recombine.lab.store import Store
+    from recombine.lab.tables import beside_table, verdict_table
+
+    if engine not in ENGINES:
+        raise UserError(f"no engine {engine!r}: {nearest(engine, ENGINES)}")
+    if workers is not None and workers < 1:
+        raise UserError(f"--workers {workers}: at least one worker is needed")
+    plans = lab.plan(
+        select(names), preset, seeds=seeds, seed_offset=seed_offset, assignments=settings or []
+    )
+    console = _console()
+    started = time.monotonic()
+    with Store.create(store) as opened:
+        total = sum(len(p.trials) for p in plans)
+        skipped = sum(len(opened.finished(p.trials)) for p in plans)
+        word = "study" if len(plans) == 1 else "studies"
+        console.print(
+            f"{len(plans)} {word} at preset {preset}: {total} trials"
+            + (f", {skipped} of them done before" if skipped else ""),
+            highlight=False,
+        )
+        try:
+            with RunProgress(total - skipped, skipped, console) as progress:
+                failed = lab.execute(plans, opened, ENGINES[engine](workers), progress)
+        except KeyboardInterrupt:
+            console.print("stopped; the same command goes on from here", style="yellow")
+            raise typer.Exit(130) from None
+        verdicts = []
+        for p in plans:
+            results = lab.collect(p.study, p.settings, opened)
+            if p.study.beside:
+                console.print(beside_table(p.study, results))
+            verdicts += lab.verdicts(p.study, results)
+    if verdicts:
+        console.print(verdict_table(verdicts))
+    _summary(console, verdicts)
+    console.print(f"done in {duration(time.monotonic() - started)}; results are in {store}")
+    if failed:
+        _console(stderr=True).print(
+            f"recombine: {failed} trials failed; their reasons are above", style="red"
+        )
+        raise typer.Exit(1)
+    _exit_if_strict(strict, verdicts)
+
+
+def _summary(console: Any, verdicts: list[Any]) -> None:
+    counts = {w: sum(v.verdict == w for v in verdicts) for w in ("holds", "fails", "undecided")}
+    text = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+    if text:
+        console.print(f"claims: {text}", highlight=False)
+
+
+def _exit_if_strict(strict: bool, verdicts: list[Any]) -> None:
+    if strict and any(v.verdict == "fails" for v in verdicts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def claims(
+    names: StudyNames = None,
+    store: StoreOption = DEFAULT_STORE,
+    as_json: JsonOption = False,
+    strict: StrictOption = False,
+) -> None:
+    """Judge the claims of the studies in the store, as they were run last."""
+    from recombine.lab import run as lab
+    from recombine.lab.registry import load, select
+    from recombine.lab.results import Results
+    from recombine.lab.store import Store
+    from recombine.lab.tables import verdict_table
+
+    chosen = select(names) if names else None
+    with Store.open(store) as opened:
+        verdicts = []
+        for study in map(load, chosen if chosen is not None else opened.references()):
+            settings = opened.latest_settings(study.name)
+            if settings is None:
+                results = Results(study.name, "", {}, (), missing=len(study.trials(seeds=1)))
+            else:
+                results = lab.collect(study, settings, opened)
+            verdicts += lab.verdicts(study, results)
+    if as_json:
+        _print_json({"claims": [vars(v) for v in verdicts]})
+    else:
+        console = _console()
+        console.print(verdict_table(verdicts))
+        _summary(console, verdicts)
+    _exit_if_strict(strict, verdicts)
+
+
+@app.command()
+def report(
+    store: StoreOption = DEFAULT_STORE,
+    out: Annotated[Path, typer.Option(help="The folder that the site goes to.")] = Path(
+        "recombine-report"
+    ),
+) -> None:
+    """Write a self-contained HTML site with interactive figures of everything in the store."""
+    from recombine.lab.report import write_report
+    from recombine.lab.store import Store
+
+    with Store.open(store) as opened:
+        index = write_report(opened, out)
+    print(f"report: {index}")
+
+
+@app.command()
+def export(
+    to: Annotated[Path, typer.Option("--to", help="A .parquet or .csv file.")],
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write every measurement in the store to one table, one row each."""
+    from recombine.lab.export import export_measurements
+    from recombine.lab.store import Store
+
+    with Store.open(store) as opened:
+        rows = export_measurements(opened, to)
+    print(f"{rows} measurements: {to}")
+
+
+def main() -> None:
+    """The program `recombine`. A user's mistake is one line on standard error and exit code 2."""
+    import sqlite3
+
+    from recombine.lab.errors import UserError
+
+    try:
+        code = app(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        code = 130
+    except CLICK_EXCEPTION as error:
+        if message := " ".join(error.format_message().split()):  # empty after --help
+            print(f"recombine: {message}", file=sys.stderr)
+        code = 2
+    except UserError as error:
+        print(f"recombine: {error}", file=sys.stderr)
+        code = 2
+    except sqlite3.DatabaseError as error:
+        print(f"recombine: the store cannot be used ({error})", file=sys.stderr)
+        code = 2
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

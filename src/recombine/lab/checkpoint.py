@@ -1,0 +1,116 @@
+"""Checkpoints: PyTrees on disk, written atomically and checked when they are read."""
+
+import json
+import os
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+Tree = TypeVar("Tree")
+
+MAGIC = b"recombine-checkpoint-1 "
+KEEP = 2
+
+
+class Damaged(Exception):
+    """A file is not what was written."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write `content` so that `path` holds either all of it or what it held before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def pack(arrays: dict[str, np.ndarray]) -> bytes:
+    """Named arrays as the bytes of an `.npz` file."""
+    buffer = BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> dict[str, np.ndarray]:
+    """The inverse of [`recombine.lab.checkpoint.pack`][]."""
+    with np.load(BytesIO(content), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _leaves(tree: Any) -> list[np.ndarray]:
+    import jax
+
+    def plain(leaf):
+        is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(
+            leaf.dtype, jax.dtypes.prng_key
+        )
+        return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+
+    return [plain(leaf) for leaf in jax.tree.leaves(tree)]
+
+
+def _like(template: Any, arrays: list[np.ndarray]) -> Any:
+    import jax
+    import jax.numpy as jnp
+
+    leaves, structure = jax.tree.flatten(template)
+    if len(leaves) != len(arrays):
+        raise Damaged(f"{len(arrays)} leaves where {len(leaves)} are expected")
+
+    def restore(leaf, array):
+        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(jnp.asarray(array), impl=jax.random.key_impl(leaf))
+        expected = np.asarray(leaf)
+        if expected.shape != array.shape or expected.dtype != array.dtype:
+            raise Damaged(f"{array.dtype}{array.shape} where {expected.dtype}{expected.shape} was")
+        return jnp.asarray(array)
+
+    return jax.tree.unflatten(
+        structure, [restore(a, b) for a, b in zip(leaves, arrays, strict=True)]
+    )
+
+
+def save(folder: Path, step: int, tree: Any, curves: dict[str, np.ndarray] | None = None) -> Path:
+    """Write a checkpoint of `tree` and `curves` after `step` steps; the last two are kept."""
+    arrays = {f"leaf{i}": leaf for i, leaf in enumerate(_leaves(tree))}
+    arrays |= {f"curve:{name}": curve for name, curve in (curves or {}).items()}
+    arrays["header"] = np.frombuffer(json.dumps({"step": step}).encode(), np.uint8)
+    content = pack(arrays)
+    path = folder / f"{step:012d}.ckpt"
+    write_atomically(path, MAGIC + sha256(content).hexdigest().encode() + b"\n" + content)
+    for old in sorted(folder.glob("*.ckpt"))[:-KEEP]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def load(path: Path, template: Tree) -> tuple[int, Tree, dict[str, np.ndarray]]:
+    """Step, tree and curves of a checkpoint. Raises `Damaged` unless it is exactly as written."""
+    head, newline, content = path.read_bytes().partition(b"\n")
+    if not newline or not head.startswith(MAGIC):
+        raise Damaged(f"{path.name} is not a checkpoint")
+    if sha256(content).hexdigest().encode() != head.removeprefix(MAGIC):
+        raise Damaged(f"{path.name} does not match its checksum")
+    arrays = unpack(content)
+    step = json.loads(arrays.pop("header").tobytes())["step"]
+    curves = {k.removeprefix("curve:"): v for k, v in arrays.items() if k.startswith("curve:")}
+    leaves = [arrays[f"leaf{i}"] for i in range(len(arrays) - len(curves))]
+    return step, _like(template, leaves), curves
+
+
+def latest(folder: Path, template: Tree) -> tuple[int, Tree, dict[str, np.ndarray]] | None:
+    """The newest checkpoint in `folder` that is whole, or None. Damaged ones are passed over."""
+    for path in sorted(folder.glob("*.ckpt"), reverse=True):
+        try:
+            return load(path, template)
+        except (Damaged, OSError, ValueError, KeyError):
+            continue
+    return None

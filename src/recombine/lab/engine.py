@@ -1,0 +1,212 @@
+"""Engines: what carries trials out. `LocalEngine` is a pool of processes on this machine."""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from .provenance import provenance
+from .store import Outcome
+from .study import Trial
+from .worker import decode_outcome
+
+
+@dataclass(frozen=True)
+class Job:
+    """A trial to carry out, and where."""
+
+    trial: Trial
+    study: str
+    """What [`recombine.lab.registry.load`][] loads: a registered name or a file."""
+    store: Path
+
+
+@dataclass(frozen=True)
+class Started:
+    trial: Trial
+    worker: int
+
+
+@dataclass(frozen=True)
+class Progressed:
+    trial: Trial
+    step: int
+    steps: int
+    loss: float | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    trial: Trial
+    outcome: Outcome
+
+
+Event = Started | Progressed | Finished
+
+
+class Engine(Protocol):
+    """Carries out jobs, in whatever order, and tells what happens."""
+
+    @property
+    def workers(self) -> int:
+        """How many trials are carried out at a time."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        """Carry out `jobs`. Every job yields one `Finished`, whatever becomes of it."""
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cache_folder() -> Path:
+    """Where compiled programs are kept: `RECOMBINE_CACHE`, or the user's cache folder."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("RECOMBINE_CACHE") or Path(base) / "recombine")
+
+
+def _environment() -> dict[str, str]:
+    """One thread a worker: the numbers do not depend on how many workers there are."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    ours = {
+        "XLA_FLAGS": f"{flags} --xla_cpu_multi_thread_eigen=false".strip(),
+        "NPROC": "1",  # the size of XLA's thread pool
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "JAX_COMPILATION_CACHE_DIR": str(cache_folder() / "xla"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+    return os.environ | ours
+
+
+@dataclass
+class _Worker:
+    number: int
+    process: subprocess.Popen
+    job: Job | None = None
+    shape: str = ""
+    unread: bytes = field(default=b"")
+
+
+class LocalEngine:
+    """A pool of processes with one thread each.
+
+    Trials of one shape go to one worker one after another, so that their program is compiled
+    once; a worker with none left of its shape takes from the others'.
+    """
+
+    def __init__(self, workers: int | None = None):
+        self._workers = workers or available_cores()
+
+    @property
+    def workers(self) -> int:
+        return self._workers
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[Event]:
+        pending = list(jobs)
+        if not pending:
+            return
+        log = pending[0].store / "worker.log"
+        pool = [self._start(i, log) for i in range(min(self._workers, len(pending)))]
+        selector = selectors.DefaultSelector()
+        for worker in pool:
+            selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
+        busy = 0
+        try:
+            for worker in pool:
+                yield self._give(worker, pending, pool)
+                busy += 1
+            while busy:
+                for key, _ in selector.select():
+                    worker = key.data
+                    data = os.read(key.fd, 1 << 20)
+                    if not data:
+                        assert worker.job is not None
+                        code = worker.process.wait()
+                        selector.unregister(key.fileobj)
+                        yield Finished(worker.job.trial, _died(code))
+                        busy -= 1
+                        fresh = self._start(worker.number, log)
+                        pool[worker.number] = fresh
+                        selector.register(fresh.process.stdout, selectors.EVENT_READ, fresh)  # type: ignore[arg-type]
+                        if pending:
+                            yield self._give(fresh, pending, pool)
+                            busy += 1
+                        continue
+                    *lines, worker.unread = (worker.unread + data).split(b"\n")
+                    for line in lines:
+                        event = json.loads(line)
+                        if event["event"] == "progress" and worker.job is not None:
+                            yield Progressed(
+                                worker.job.trial, event["step"], event["steps"], event["loss"]
+                            )
+                        elif event["event"] == "finished":
+                            finished, worker.job = worker.job, None
+                            assert finished is not None
+                            # The next job goes out first: the worker need not wait for the store.
+                            following = self._give(worker, pending, pool) if pending else None
+                            busy -= following is None
+                            yield Finished(finished.trial, decode_outcome(event["outcome"]))
+                            if following:
+                                yield following
+        finally:
+            for worker in pool:
+                worker.process.kill()
+                worker.process.wait()
+
+    def _start(self, number: int, log: Path) -> _Worker:
+        with open(log, "ab") as stderr:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "recombine.lab.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=_environment(),
+                # Ctrl-C is for the engine, which stops its workers in order.
+                start_new_session=True,
+            )
+        return _Worker(number, process)
+
+    def _give(self, worker: _Worker, pending: list[Job], pool: list[_Worker]) -> Started:
+        """Hand `worker` the pending job that suits it best."""
+        taken = {w.shape for w in pool if w.job is not None and w is not worker}
+        own = [job for job in pending if job.trial.shape == worker.shape]
+        free = [job for job in pending if job.trial.shape not in taken]
+        job = (own or free or pending)[0]
+        pending.remove(job)
+        worker.job, worker.shape = job, job.trial.shape
+        message = {
+            "trial": _fields(job.trial),
+            "study": job.study,
+            "store": str(job.store.resolve()),
+        }
+        assert worker.process.stdin is not None
+        try:
+            worker.process.stdin.write(json.dumps(message).encode() + b"\n")
+            worker.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # its end is read as the end of its output
+        return Started(job.trial, worker.number)
+
+
+def _fields(trial: Trial) -> dict:
+    names = ("study", "preset", "condition", "overrides", "config", "seed")
+    return {name: getattr(trial, name) for name in names}
+
+
+def _died(code: int) -> Outcome:
+    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    reason = f"the worker process ended by {how} (out of memory?); see worker.log in the store"
+    return Outcome("failed", reason, {}, {}, None, 0, 0.0, 0.0, provenance())
+
+
+ENGINES = {"local": LocalEngine}

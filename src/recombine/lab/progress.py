@@ -1,0 +1,109 @@
+"""Live progress of a run: on a terminal as bars, elsewhere as a line now and then."""
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+)
+from rich.text import Text
+
+from .engine import Event, Finished, Progressed, Started
+
+PLAIN_SECONDS = 10.0
+
+
+class _TimeLeft(ProgressColumn):
+    """From the time that the finished trials took."""
+
+    def render(self, task: Task) -> Text:
+        if not task.fields.get("overall") or not task.completed or task.total is None:
+            return Text("")
+        left = (task.elapsed or 0.0) / task.completed * (task.total - task.completed)
+        return Text(f"{duration(left)} left", style="cyan")
+
+
+def duration(seconds: float) -> str:
+    """`75` as `1 min 15 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class RunProgress:
+    """Shows the events of a run; use it as a context manager and pass it as `on_event`."""
+
+    def __init__(self, total: int, skipped: int, console: Console):
+        self._console = console
+        self._total, self._done, self._failed = total, 0, 0
+        self._started = self._told = time.monotonic()
+        self._rows: dict[str, TaskID] = {}
+        self._bars: Progress | None = None
+        if console.is_terminal:
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[note]}", style="dim"),
+                _TimeLeft(),
+                console=console,
+                transient=True,
+            )
+            note = f"{skipped} done before" if skipped else ""
+            self._overall = self._bars.add_task(
+                "[bold]trials", total=total, note=note, overall=True
+            )
+
+    def __enter__(self) -> "RunProgress":
+        if self._bars:
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bars:
+            self._bars.stop()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self._done += 1
+            if event.outcome.status != "done":
+                self._failed += 1
+                where = f"{event.trial.study} [{event.trial.label}] seed {event.trial.seed}"
+                text = f"{event.outcome.status}: {where}: {event.outcome.reason}"
+                self._console.print(text, style="red", markup=False, soft_wrap=True)
+        if self._bars:
+            self._show(event, self._bars)
+        elif time.monotonic() - self._told > PLAIN_SECONDS or self._done == self._total:
+            self._told = time.monotonic()
+            passed = self._told - self._started
+            left = passed / self._done * (self._total - self._done) if self._done else None
+            tail = f", about {duration(left)} left" if left else ""
+            self._console.print(
+                f"{self._done} of {self._total} trials in {duration(passed)}{tail}", highlight=False
+            )
+
+    def _show(self, event: Event, bars: Progress) -> None:
+        trial = event.trial
+        if isinstance(event, Started):
+            label = f" [dim]{trial.label}[/]" if trial.label else ""
+            self._rows[trial.id] = bars.add_task(
+                f"{trial.study}{label} seed {trial.seed}", total=None, note="starting"
+            )
+        elif isinstance(event, Progressed):
+            note = "" if event.loss is None else f"loss {event.loss:.4g}"
+            bars.update(self._rows[trial.id], completed=event.step, total=event.steps, note=note)
+        else:
+            bars.remove_task(self._rows.pop(trial.id))
+            note = f"{self._failed} failed" if self._failed else ""
+            bars.update(self._overall, completed=self._done, note=note)

@@ -1,0 +1,71 @@
+"""The papers' own numbers, and ours beside them."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .results import Results
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One number that a paper reports, or that its published code prints."""
+
+    artifact: str
+    """The table, figure or section."""
+    task: str
+    model: str
+    setting: str
+    metric: str
+    value: float
+    uncertainty: float | None
+    uncertainty_kind: str
+    line: str
+    """Line of the source document."""
+    note: str
+
+
+@cache
+def references(name: str) -> tuple[Reference, ...]:
+    """All rows of `studies/reference/<name>.csv`."""
+    file = resources.files("recombine.studies") / "reference" / f"{name}.csv"
+    with file.open(encoding="utf-8", newline="") as lines:
+        return tuple(
+            Reference(
+                artifact=row["artifact"],
+                task=row["task"],
+                model=row["model"],
+                setting=row["setting"],
+                metric=row["metric"],
+                value=float(row["value"]),
+                uncertainty=float(row["uncertainty"]) if row["uncertainty"] else None,
+                uncertainty_kind=row["uncertainty_kind"],
+                line=row["seed_line"],
+                note=row["note"],
+            )
+            for row in csv.DictReader(lines)
+        )
+
+
+def reference(name: str, **where: str) -> Reference:
+    """The one row of `name` whose columns equal `where`: `reference("x", artifact="table-1")`."""
+    rows = [r for r in references(name) if all(getattr(r, k) == v for k, v in where.items())]
+    if len(rows) != 1:
+        raise LookupError(f"{len(rows)} rows of {name} match {where}")
+    return rows[0]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One of our quantities beside the paper's."""
+
+    quantity: str
+    paper: Reference
+    ours: "Callable[[Results], np.ndarray]"
+    """One value a seed."""

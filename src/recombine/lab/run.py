@@ -1,0 +1,134 @@
+"""Running studies: plan, skip what is done, carry out the rest, judge."""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .claims import Verdict, judge
+from .engine import Engine, Event, Finished, Job, LocalEngine
+from .errors import UserError
+from .registry import load
+from .results import Results
+from .store import Settings, Store
+from .study import Study, Trial, canonical
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The trials of one study at one preset."""
+
+    reference: str
+    study: Study
+    settings: Settings
+    trials: list[Trial]
+
+
+def plan(
+    references: Sequence[str],
+    preset: str = "laptop",
+    *,
+    seeds: int | None = None,
+    seed_offset: int = 0,
+    assignments: Sequence[str] = (),
+) -> list[Plan]:
+    """What running these studies means. Raises `UserError` before anything is run."""
+    if seeds is not None and seeds < 1:
+        raise UserError(f"--seeds {seeds}: at least one seed is needed")
+    if seed_offset < 0:
+        raise UserError(f"--seed-offset {seed_offset}: seeds count from 0")
+    studies = {reference: load(reference) for reference in references}
+    plans = []
+    for reference, study in studies.items():
+        overrides = study.parse(_meant_for(study, assignments, list(studies.values())))
+        trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=overrides)
+        plans.append(Plan(reference, study, Settings(preset, dict(trials[0].overrides)), trials))
+    return plans
+
+
+def _meant_for(study: Study, assignments: Sequence[str], studies: list[Study]) -> list[str]:
+    """The assignments to fields that `study` has; those that no study has stay, to be refused."""
+
+    def has(other: Study, assignment: str) -> bool:
+        return other.has_setting(assignment.partition("=")[0])
+
+    return [a for a in assignments if has(study, a) or not any(has(s, a) for s in studies)]
+
+
+def execute(
+    plans: Sequence[Plan],
+    store: Store,
+    engine: Engine | None = None,
+    on_event: Callable[[Event], None] = lambda event: None,
+) -> int:
+    """Carry out what is not done yet. Returns how many trials failed."""
+    engine = engine or LocalEngine()
+    failed = 0
+    with store.lock():
+        started = time.monotonic()
+        runs, jobs = [], []
+        for p in plans:
+            seeds = sorted({t.seed for t in p.trials})
+            runs.append(
+                store.begin_run(p.study.name, p.reference, p.settings, seeds, engine.workers)
+            )
+            done = store.finished(p.trials)
+            jobs += [Job(t, p.reference, store.folder) for t in p.trials if t.id not in done]
+        for event in engine.run(jobs):
+            if isinstance(event, Finished):
+                store.write(event.trial, event.outcome)
+                failed += event.outcome.status != "done"
+                shutil.rmtree(store.folder / "checkpoints" / event.trial.id, ignore_errors=True)
+            on_event(event)
+        for run in runs:
+            store.end_run(run, time.monotonic() - started)
+        for p in plans:
+            store.write_verdicts(verdicts(p.study, collect(p.study, p.settings, store)))
+    return failed
+
+
+def collect(study: Study, settings: Settings, store: Store) -> Results:
+    """The stored results of the conditions that `study` has today, over all seeds."""
+    planned = {canonical(t.config) for t in _conditions(study, settings)}
+    results = store.results(study.name, settings)
+    records = tuple(r for r in results.records if canonical(r.config) in planned)
+    missing = len(planned - {canonical(r.config) for r in records})
+    failed = len(store.failures(study.name, settings))
+    return replace(results, records=records, failed=failed, missing=missing)
+
+
+def _conditions(study: Study, settings: Settings) -> list[Trial]:
+    overrides = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.overrides.items()}
+    return study.trials(settings.preset, seeds=1, overrides=overrides)
+
+
+def verdicts(study: Study, results: Results) -> list[Verdict]:
+    """Every claim of `study`, judged."""
+    return [judge(claim, study.name, results) for claim in study.claims]
+
+
+def run_study(
+    study: str,
+    preset: str = "laptop",
+    *,
+    seeds: int | None = None,
+    seed_offset: int = 0,
+    store: str | Path = "recombine-store",
+    workers: int | None = None,
+    **settings: Any,
+) -> Results:
+    """Run one study from Python and return its results.
+
+    **Arguments:** those of `recombine run`; `settings` are fields of the study's config.
+    """
+    assignments = [
+        f"{k}={','.join(map(str, v)) if isinstance(v, tuple) else v}" for k, v in settings.items()
+    ]
+    (planned,) = plan(
+        [study], preset, seeds=seeds, seed_offset=seed_offset, assignments=assignments
+    )
+    opened = Store.create(store)  # stays open: curves and arrays are read when they are asked for
+    execute([planned], opened, LocalEngine(workers))
+    return collect(planned.study, planned.settings, opened)

@@ -1,0 +1,265 @@
+"""What a study is: conditions x seeds of one trial, with figures, claims and the paper's numbers."""
+
+import ast
+import inspect
+import itertools
+import json
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+
+from .claims import Claim
+from .errors import UserError, nearest
+from .reference import Beside
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as PlotlyFigure
+
+    from .results import Results
+
+PRESETS = ("smoke", "laptop", "paper")
+Condition = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the question comes from."""
+
+    document: str
+    """Authors, title, year."""
+    where: str
+    """The figure, table or section."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the report, drawn from results."""
+
+    name: str
+    """A slug, unique within the study."""
+    title: str
+    caption: str
+    """What is shown, and which panel of the paper it corresponds to."""
+    draw: "Callable[[Results], PlotlyFigure]"
+
+
+def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
+    """All combinations of the axes' values, as conditions: `grid(K=(1, 2), gain=(0.1,))`."""
+    return tuple(
+        dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+    )
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A size at which a study can be run."""
+
+    seeds: int
+    """How many seeds, unless `--seeds` says otherwise."""
+    conditions: Sequence[Condition] = ({},)
+    """Each sets some fields of the study's config."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Config fields that differ from their defaults, in every condition."""
+    cost: str = ""
+    """Measured, with the machine: `40 s on two cores`."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a study's trial function: a condition and a seed."""
+
+    study: str
+    preset: str
+    condition: Condition
+    """The fields that the condition sets."""
+    overrides: Condition
+    """The fields that the user set."""
+    config: Condition
+    """All fields of the config, resolved."""
+    seed: int
+
+    @cached_property
+    def id(self) -> str:
+        """The trial's identity: equal for equal study, condition, preset, overrides and seed.
+
+        Condition and overrides enter as the config that they resolve to, so a preset that
+        changes in a later version of the study makes new trials of its own.
+        """
+        identity = {
+            "study": self.study,
+            "preset": self.preset,
+            "config": self.config,
+            "overrides": self.overrides,
+            "seed": self.seed,
+        }
+        return sha256(canonical(identity).encode()).hexdigest()[:20]
+
+    @property
+    def shape(self) -> str:
+        """Equal for trials that run the same compiled program: all but the real-valued fields."""
+        parts = {k: v for k, v in self.config.items() if not isinstance(v, float)}
+        return canonical({"study": self.study, "config": parts})
+
+    @property
+    def label(self) -> str:
+        """The condition in words: `K=3, mask=ring`."""
+        return ", ".join(f"{k}={_show(v)}" for k, v in self.condition.items())
+
+
+def canonical(value: Any) -> str:
+    """`value` as JSON, one spelling for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _show(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A recipe that runs, and whose claims a program checks."""
+
+    name: str
+    """`family/study`."""
+    title: str
+    source: Source
+    question: str
+    """One sentence, with a question mark."""
+    config: type
+    """A frozen dataclass; one docstring a field. Presets and conditions set its fields."""
+    trial: Callable[..., None]
+    """`trial(config, key, run)`: a pure function of `config` and the PRNG `key` that reports
+    metrics, curves and arrays to `run`, a [`recombine.lab.Run`][]."""
+    presets: Mapping[str, Preset]
+    claims: Sequence[Claim] = ()
+    figures: Sequence[Figure] = ()
+    beside: Sequence[Beside] = ()
+    """Our numbers beside the paper's."""
+    notes: str = ""
+    """What differs from the paper, and why."""
+    float64: bool = False
+    """Whether trials run with 64-bit numbers."""
+
+    def __post_init__(self):
+        if set(self.presets) != set(PRESETS):
+            raise ValueError(f"{self.name}: a study has the presets {', '.join(PRESETS)}")
+
+    @property
+    def family(self) -> str:
+        return self.name.partition("/")[0]
+
+    def preset(self, name: str) -> Preset:
+        if name not in self.presets:
+            raise UserError(f"no preset {name!r}: {nearest(name, PRESETS)}")
+        return self.presets[name]
+
+    def trials(
+        self,
+        preset: str = "laptop",
+        *,
+        seeds: int | None = None,
+        seed_offset: int = 0,
+        overrides: Condition | None = None,
+    ) -> list[Trial]:
+        """Every trial of `preset`: its conditions, with `overrides` on top, times its seeds."""
+        chosen = self.preset(preset)
+        overrides = dict(overrides or {})
+        trials: dict[str, Trial] = {}
+        for condition in chosen.conditions:
+            condition = {**condition, **{k: v for k, v in overrides.items() if k in condition}}
+            values = {**chosen.settings, **condition, **overrides}
+            config = _plain(replace(self.config(), **values))
+            for i in range(chosen.seeds if seeds is None else seeds):
+                trial = Trial(self.name, preset, condition, overrides, config, seed_offset + i)
+                trials.setdefault(trial.id, trial)
+        return list(trials.values())
+
+    def parse(self, assignments: Sequence[str]) -> dict[str, Any]:
+        """`["K=3", "mask=ring"]` as config fields with their types."""
+        types = get_type_hints(self.config)
+        parsed = {}
+        for assignment in assignments:
+            name, equals, text = assignment.partition("=")
+            name = _field_name(name)
+            if not equals:
+                raise UserError(
+                    f"--set {assignment!r}: write name=value, as in --set {next(iter(types))}=1"
+                )
+            if name not in types:
+                raise UserError(f"{self.name} has no setting {name!r}: {nearest(name, types)}")
+            try:
+                parsed[name] = _parse(text.strip(), types[name])
+            except ValueError as error:
+                raise UserError(f"--set {assignment!r}: {error}") from None
+        return parsed
+
+    def has_setting(self, name: str) -> bool:
+        return _field_name(name) in get_type_hints(self.config)
+
+    def settings(self) -> list[tuple[str, Any, str]]:
+        """Name, default and docstring of every field of the config."""
+        docs = _field_docs(self.config)
+        default = self.config()
+        return [
+            (f.name, getattr(default, f.name), docs.get(f.name, "")) for f in fields(self.config)
+        ]
+
+
+def _field_name(text: str) -> str:
+    return text.strip().replace("-", "_")
+
+
+def _plain(config: Any) -> dict[str, Any]:
+    """A config as JSON-ready values: tuples as lists, integers given for reals as reals."""
+    types = get_type_hints(type(config))
+    values = {}
+    for f in fields(config):
+        value = getattr(config, f.name)
+        if types[f.name] is float:
+            value = float(value)
+        values[f.name] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def config_from(study: Study, values: Condition) -> Any:
+    """The inverse of the plain form that a trial carries."""
+    return study.config(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def _parse(text: str, kind: Any) -> Any:
+    """`text` as a value of type `kind`, or a ValueError that says what was expected."""
+    choices = get_args(kind)
+    if get_origin(kind) is tuple:
+        return tuple(_parse(part.strip(), choices[0]) for part in text.split(","))
+    if choices:  # Literal
+        if text not in choices:
+            raise ValueError(nearest(text, choices))
+        return text
+    if kind is bool:
+        if text.lower() not in ("true", "false", "1", "0", "yes", "no"):
+            raise ValueError("expected true or false")
+        return text.lower() in ("true", "1", "yes")
+    try:
+        return kind(text)
+    except ValueError:
+        word = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
+        raise ValueError(f"expected {word}, got {text!r}") from None
+
+
+def _field_docs(config: type) -> dict[str, str]:
+    """The string that follows each field in the class body."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(config))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    docs = {}
+    for item, following in itertools.pairwise(body.body):
+        if (
+            isinstance(item, ast.AnnAssign)
+            and isinstance(item.target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+        ):
+            docs[item.target.id] = inspect.cleandoc(str(following.value.value)).replace("\n", " ")
+    return docs

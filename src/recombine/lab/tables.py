@@ -1,0 +1,70 @@
+"""Results as tables for the terminal."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from .claims import Missing, Verdict, confidence_interval
+from .reference import Beside
+from .results import Results
+from .study import Study
+
+VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
+
+
+def number(value: float) -> str:
+    """A number with four significant digits."""
+    return f"{value:.4g}"
+
+
+def ours(beside: Beside, results: Results) -> tuple[str, str]:
+    """Mean and 95 % interval over seeds, as text; dashes where there is nothing to show."""
+    try:
+        values = beside.ours(results)
+    except (Missing, KeyError):
+        return "–", ""
+    mean, low, high = confidence_interval(values)
+    spread = "" if len(values) < 2 or low == high else f"[{number(low)}, {number(high)}]"
+    return number(mean), spread
+
+
+def beside_table(study: Study, results: Results) -> Table:
+    """Our numbers beside the paper's."""
+    table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
+    table.add_column("quantity")
+    table.add_column("paper", justify="right")
+    table.add_column("ours", justify="right")
+    table.add_column("95 % interval", style="dim")
+    table.add_column("where", style="dim")
+    for row in study.beside:
+        mean, interval = ours(row, results)
+        table.add_row(row.quantity, number(row.paper.value), mean, interval, row.paper.artifact)
+    return table
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> Table:
+    """Claims with their verdicts and the numbers behind them."""
+    table = Table(title="claims", title_justify="left", show_lines=True)
+    table.add_column("study", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("statement", ratio=3)
+    table.add_column("evidence", ratio=2, style="dim")
+    for v in verdicts:
+        style = VERDICT_STYLE[v.verdict]
+        table.add_row(v.study, f"[{style}]{v.verdict}[/]", v.statement, evidence_text(v.evidence))
+    return table
+
+
+def evidence_text(evidence: dict) -> str:
+    """Evidence in one line of words."""
+
+    def show(value) -> str:
+        if isinstance(value, float):
+            return number(value)
+        if isinstance(value, list):
+            return "[" + ", ".join(show(v) for v in value) + "]"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{k}: {show(v)}" for k, v in value.items()) + "}"
+        return str(value)
+
+    return "; ".join(f"{k} {show(v)}" for k, v in evidence.items())

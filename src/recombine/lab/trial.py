@@ -1,0 +1,110 @@
+"""A trial at work: what a study's trial function reports to, and trains through."""
+
+import time
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from recombine.learning import AbstractRule, Progress, train
+
+from . import checkpoint
+from .errors import Diverged
+
+State = TypeVar("State")
+
+CHECKPOINT_SECONDS = 5.0
+
+
+class Listener(Protocol):
+    """Told after every chunk of steps."""
+
+    def __call__(self, step: int, steps: int, loss: float | None) -> None: ...
+
+
+class Run:
+    """What a trial reports its measurements to, and trains through.
+
+    **Arguments:**
+
+    - `folder`: where checkpoints go; without one there are none.
+    - `listener`: told of progress.
+    - `checkpoint_seconds`: the least time between two checkpoints.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        listener: Listener | None = None,
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    ):
+        self.metrics: dict[str, float] = {}
+        self.curves: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self.steps = 0
+        self._folder = folder
+        self._listener = listener
+        self._checkpoint_seconds = checkpoint_seconds
+
+    def metric(self, name: str, value: Any) -> None:
+        """Report a number. One that is not finite ends the trial as diverged."""
+        number = float(value)
+        if not np.isfinite(number):
+            raise Diverged(f"metric {name} is {number}")
+        self.metrics[name] = number
+
+    def curve(self, name: str, x: Any, y: Any) -> None:
+        """Report a curve: abscissa `x` [points] and ordinate `y` [points]."""
+        x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(
+                f"curve {name}: x has shape {x.shape}, y {y.shape}; both must be [points]"
+            )
+        self.curves[name] = (x, y)
+
+    def array(self, name: str, array: Any) -> None:
+        """Report an array of any shape."""
+        self.arrays[name] = np.asarray(array)
+
+    def train(
+        self,
+        rule: AbstractRule[State],
+        state: State,
+        steps: int,
+        *,
+        every: int = 1,
+        chunk: int = 500,
+        name: str = "train",
+    ) -> tuple[State, dict[str, np.ndarray]]:
+        """[`recombine.learning.train`][], with checkpoints, progress and a stop at divergence.
+
+        A trial that trains more than once gives each loop a `name` of its own.
+        """
+        folder = self._folder / name if self._folder else None
+        resume = None
+        if folder is not None:
+            found = checkpoint.latest(folder, state)
+            resume = Progress(*found) if found else None
+        written = time.monotonic()
+
+        def on_chunk(progress: Progress) -> None:
+            nonlocal written
+            loss = progress.curves.get("loss")
+            last = None if loss is None else float(np.mean(loss[-1]))
+            if last is not None and not np.isfinite(last):
+                bad = int(
+                    np.argmax(~np.isfinite(np.asarray(loss).reshape(len(loss), -1)).all(axis=1))
+                )
+                raise Diverged(f"the loss is {last} at step {progress.curves['step'][bad]}")
+            if self._listener is not None:
+                self._listener(progress.step, steps, last)
+            now = time.monotonic()
+            if folder is not None and now - written >= self._checkpoint_seconds:
+                checkpoint.save(folder, progress.step, progress.state, progress.curves)
+                written = now
+
+        state, curves = train(
+            rule, state, steps, every=every, chunk=chunk, resume=resume, on_chunk=on_chunk
+        )
+        self.steps += steps
+        return state, curves
