@@ -36,7 +36,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 def pack(arrays: dict[str, np.ndarray]) -> bytes:
     """Named arrays as the bytes of an `.npz` file."""
     buffer = BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 

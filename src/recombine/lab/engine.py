@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -96,6 +97,16 @@ class _Worker:
     shape: str = ""
     unread: bytes = field(default=b"")
 
+    def stop(self) -> int:
+        """End the process, if it has not ended, and return its exit code."""
+        self.process.kill()
+        code = self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            with suppress(BrokenPipeError):  # a job that it never read
+                pipe.close()
+        return code
+
 
 class LocalEngine:
     """A pool of processes with one thread each.
@@ -131,8 +142,8 @@ class LocalEngine:
                     data = os.read(key.fd, 1 << 20)
                     if not data:
                         assert worker.job is not None
-                        code = worker.process.wait()
                         selector.unregister(key.fileobj)
+                        code = worker.stop()
                         yield Finished(worker.job.trial, _died(code))
                         busy -= 1
                         fresh = self._start(worker.number, log)
@@ -159,9 +170,9 @@ class LocalEngine:
                             if following:
                                 yield following
         finally:
+            selector.close()
             for worker in pool:
-                worker.process.kill()
-                worker.process.wait()
+                worker.stop()
 
     def _start(self, number: int, log: Path) -> _Worker:
         with open(log, "ab") as stderr:
@@ -190,11 +201,9 @@ class LocalEngine:
             "store": str(job.store.resolve()),
         }
         assert worker.process.stdin is not None
-        try:
+        with suppress(BrokenPipeError):  # its end is read as the end of its output
             worker.process.stdin.write(json.dumps(message).encode() + b"\n")
             worker.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # its end is read as the end of its output
         return Started(job.trial, worker.number)
 
 

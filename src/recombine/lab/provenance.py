@@ -30,7 +30,8 @@ def _commit() -> str:
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(here), *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=10)
+        return done.stdout.strip()
 
     try:
         if not git("ls-files", Path(__file__).name):  # installed inside somebody else's repository

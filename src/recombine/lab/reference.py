@@ -35,7 +35,7 @@ class Reference:
 def references(name: str) -> tuple[Reference, ...]:
     """All rows of `studies/reference/<name>.csv`."""
     file = resources.files("recombine.studies") / "reference" / f"{name}.csv"
-    with file.open(encoding="utf-8", newline="") as lines:
+    with file.open(encoding="utf-8") as lines:
         return tuple(
             Reference(
                 artifact=row["artifact"],

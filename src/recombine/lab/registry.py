@@ -25,9 +25,12 @@ def _load_file(path: Path) -> Study:
         raise UserError(f"no file {path}")
     name = f"recombine_study_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if str(path.parent) not in sys.path:  # as for a script: its neighbours can be imported
+        sys.path.insert(0, str(path.parent))
     spec.loader.exec_module(module)
     study = getattr(module, "study", None)
     if not isinstance(study, Study):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ CREATE TABLE provenance (
 );
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, study TEXT NOT NULL, reference TEXT NOT NULL, preset TEXT NOT NULL,
-    overrides TEXT NOT NULL, seeds TEXT NOT NULL, workers INTEGER NOT NULL, started TEXT NOT NULL, seconds REAL
+    overrides TEXT NOT NULL, seeds TEXT NOT NULL, workers INTEGER NOT NULL,
+    started TEXT NOT NULL, seconds REAL
 );
 CREATE TABLE trials (
     id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
@@ -110,12 +112,13 @@ class Store:
             raise UserError(f"the store {folder} is a file: name a folder with --store")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # An explicit trial of writing: SQLite reports a read-only folder only at the first write.
+            # Tried here: SQLite reports a read-only folder only at the first write.
             write_atomically(folder / ".writable", b"")
             (folder / ".writable").unlink(missing_ok=True)
         except OSError as error:
             raise UserError(
-                f"the store {folder} is not writable ({error.strerror}): choose another with --store"
+                f"the store {folder} is not writable ({error.strerror}):"
+                " choose another with --store"
             ) from None
         with _clear_errors(folder):
             database = sqlite3.connect(folder / "store.sqlite", timeout=30)
@@ -167,7 +170,8 @@ class Store:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise UserError(
-                    f"another run is writing to {self.folder}: wait for it, or choose another --store"
+                    f"another run is writing to {self.folder}: wait for it,"
+                    " or choose another with --store"
                 ) from None
             yield
 
@@ -181,8 +185,8 @@ class Store:
             cursor = self._db.execute(
                 "INSERT INTO runs (study, reference, preset, overrides, seeds, workers, started)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (study, reference, settings.preset, canonical(settings.overrides), canonical(list(seeds)),
-                 workers, now()),
+                (study, reference, settings.preset, canonical(settings.overrides),
+                 canonical(list(seeds)), workers, now()),
             )  # fmt: skip
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -274,8 +278,8 @@ class Store:
                 metrics=metrics.get(row[0], {}),
                 seconds=row[4],
                 compile_seconds=row[5],
-                read_curve=lambda name, trial=row[0]: self._curve(trial, name),
-                read_array=lambda name, trial=row[0]: self._array(trial, name),
+                read_curve=partial(self._curve, row[0]),
+                read_array=partial(self._array, row[0]),
             )
             for row in self._db.execute(
                 "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"

@@ -1,4 +1,4 @@
-"""What a study is: conditions x seeds of one trial, with figures, claims and the paper's numbers."""
+"""What a study is: conditions x seeds of a trial, with figures, claims and the paper's numbers."""
 
 import ast
 import inspect

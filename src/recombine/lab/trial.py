@@ -2,18 +2,17 @@
 
 import time
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
-
-from recombine.learning import AbstractRule, Progress, train
 
 from . import checkpoint
 from .errors import Diverged
 
-State = TypeVar("State")
+if TYPE_CHECKING:  # JAX is loaded when a trial trains, not when a study is listed
+    from recombine.learning import AbstractRule, Progress
 
-CHECKPOINT_SECONDS = 5.0
+State = TypeVar("State")
 
 
 class Listener(Protocol):
@@ -36,7 +35,7 @@ class Run:
         self,
         folder: Path | None = None,
         listener: Listener | None = None,
-        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+        checkpoint_seconds: float = 5.0,
     ):
         self.metrics: dict[str, float] = {}
         self.curves: dict[str, tuple[np.ndarray, np.ndarray]] = {}
@@ -68,7 +67,7 @@ class Run:
 
     def train(
         self,
-        rule: AbstractRule[State],
+        rule: "AbstractRule[State]",
         state: State,
         steps: int,
         *,
@@ -80,6 +79,8 @@ class Run:
 
         A trial that trains more than once gives each loop a `name` of its own.
         """
+        from recombine.learning import Progress, train
+
         folder = self._folder / name if self._folder else None
         resume = None
         if folder is not None:
@@ -87,16 +88,15 @@ class Run:
             resume = Progress(*found) if found else None
         written = time.monotonic()
 
-        def on_chunk(progress: Progress) -> None:
+        def on_chunk(progress: "Progress") -> None:
             nonlocal written
-            loss = progress.curves.get("loss")
-            last = None if loss is None else float(np.mean(loss[-1]))
-            if last is not None and not np.isfinite(last):
-                bad = int(
-                    np.argmax(~np.isfinite(np.asarray(loss).reshape(len(loss), -1)).all(axis=1))
-                )
-                raise Diverged(f"the loss is {last} at step {progress.curves['step'][bad]}")
+            loss = progress.curves.get("loss", np.empty(0))
+            finite = np.isfinite(loss.reshape(len(loss), -1)).all(axis=1)
+            if not finite.all():
+                step = progress.curves["step"][finite.argmin()]
+                raise Diverged(f"the loss is not finite at step {step}")
             if self._listener is not None:
+                last = float(np.mean(loss[-1])) if len(loss) else None
                 self._listener(progress.step, steps, last)
             now = time.monotonic()
             if folder is not None and now - written >= self._checkpoint_seconds:

@@ -56,9 +56,9 @@ class _CompileClock:
         self.seconds = 0.0
         jax.monitoring.register_event_duration_secs_listener(self._add)
 
-    def _add(self, event: str, duration: float, **_: Any) -> None:
+    def _add(self, event: str, duration_secs: float, **_: Any) -> None:
         if event.startswith("/jax/core/compile/"):
-            self.seconds += duration
+            self.seconds += duration_secs
 
 
 def perform(
@@ -74,7 +74,8 @@ def perform(
     from .trial import Run
 
     started, compiled = time.perf_counter(), clock.seconds
-    run = Run(folder / "checkpoints" / trial.id, listener)
+    seconds_between = float(os.environ.get("RECOMBINE_CHECKPOINT_SECONDS", "5"))
+    run = Run(folder / "checkpoints" / trial.id, listener, seconds_between)
     status, reason, arrays = "done", "", None
     try:
         study = load(study_reference)

@@ -1,0 +1,50 @@
+# Every target works on its own on a fresh clone. uv is used if it is there, venv and pip otherwise.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+STAMP := $(VENV)/.installed
+
+.PHONY: install demo test lint docs bench lock clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "recombine needs Python 3.11 or newer; name one with PYTHON=..."; exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv -q --allow-existing --python $(PYTHON) $(VENV) \
+		&& uv pip install -q --python $(BIN)/python -r requirements.lock \
+		&& uv pip install -q --python $(BIN)/python --no-deps -e . ; \
+	else \
+		$(PYTHON) -m venv $(VENV) \
+		&& $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock \
+		&& $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps -e . ; \
+	fi
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/recombine run neural-race/xor neural-race/routing neural-race/sharing-schemes \
+		neural-race/race neural-race/zero-shot neural-race/initialization
+	$(BIN)/recombine report
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/neural_race.py
+
+# Writes requirements.lock anew from the ranges in pyproject.toml.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate --no-header \
+		--generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) site recombine-store recombine-report

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from recombine.lab.claims import Claim, Judgement, Missing, confidence_interval, judge
+from recombine.lab.results import Record, Results
+
+
+def record(seed, **config):
+    curve = (np.arange(3.0), np.arange(3.0) + seed)
+    return Record(
+        id=f"{seed}{config}",
+        condition=config,
+        config=config,
+        seed=seed,
+        metrics={"error": seed + config["K"]},
+        seconds=1.0,
+        compile_seconds=0.5,
+        read_curve=lambda name: curve,
+        read_array=lambda name: np.eye(2) * seed,
+    )
+
+
+@pytest.fixture
+def results():
+    records = tuple(record(s, K=k, gain=0.1 * k) for k in (1, 2) for s in (2, 0, 1))
+    return Results("family/study", "laptop", {}, records)
+
+
+def claim(holds=True, seeds=3):
+    return Claim("c", "It is.", "figure 1", lambda r: Judgement(holds, {"n": np.float64(2)}), seeds)
+
+
+def test_metrics_are_ordered_by_seed(results):
+    assert results.metric("error", K=2).tolist() == [2, 3, 4]
+
+
+def test_reals_are_selected_up_to_rounding(results):
+    assert results.metric("error", gain=0.30000000000000004 - 0.1).tolist() == [2, 3, 4]
+
+
+def test_curves_and_arrays_stack_over_seeds(results):
+    x, y = results.curve("loss", K=1)
+    assert x.shape == (3,)
+    assert y[:, 0].tolist() == [0, 1, 2]
+    assert results.array("state", K=1).shape == (3, 2, 2)
+
+
+def test_what_is_not_there_is_missing(results):
+    with pytest.raises(Missing, match="K=9"):
+        results.metric("error", K=9)
+    with pytest.raises(Missing, match="accuracy"):
+        results.metric("accuracy")
+
+
+@pytest.mark.parametrize(("holds", "word"), [(True, "holds"), (False, "fails")])
+def test_a_claim_is_judged_with_its_evidence(results, holds, word):
+    verdict = judge(claim(holds), "family/study", results)
+    assert verdict.verdict == word
+    assert verdict.evidence == {"seeds": 3, "n": 2.0}
+
+
+def test_a_claim_needs_its_seeds_in_every_condition(results):
+    fewer = Results("s", "laptop", {}, results.records[1:])
+    verdict = judge(claim(), "s", fewer)
+    assert verdict.verdict == "undecided"
+    assert "2 seeds" in verdict.evidence["reason"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"preset": "smoke"}, "mechanics"),
+        ({"failed": 1}, "1 trials failed"),
+        ({"missing": 2}, "2 conditions"),
+    ],
+)
+def test_wanting_results_leave_a_claim_undecided(results, changes, reason):
+    verdict = judge(claim(), "s", Results(**vars(results) | changes))
+    assert verdict.verdict == "undecided"
+    assert reason in verdict.evidence["reason"]
+
+
+def test_a_claim_whose_results_are_missing_is_undecided(results):
+    wants = Claim("c", "It is.", "", lambda r: Judgement(bool(r.metric("nosuch").any()), {}))
+    assert judge(wants, "s", results).verdict == "undecided"
+
+
+def test_the_confidence_interval_is_students():
+    mean, low, high = confidence_interval(np.array([1.0, 2.0, 3.0]))
+    assert mean == 2
+    # t(0.975, 2) = 4.302653, standard error 1/sqrt(3)
+    assert high - mean == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)
+    assert mean - low == pytest.approx(high - mean)

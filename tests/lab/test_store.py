@@ -1,0 +1,134 @@
+import sqlite3
+
+import numpy as np
+import pytest
+
+from recombine.lab import Store, UserError
+from recombine.lab.checkpoint import Damaged
+from recombine.lab.claims import Verdict
+from recombine.lab.store import Outcome, Settings, write_arrays
+from recombine.lab.study import Trial
+
+LAPTOP = Settings("laptop", {})
+
+
+def trial(seed=0):
+    return Trial("family/study", "laptop", {"K": 1}, {}, {"K": 1}, seed)
+
+
+def outcome(store, identity, status="done", **changes):
+    arrays = write_arrays(store.folder, identity, {"a": np.arange(4.0)})
+    curves = {"loss": (np.arange(3.0), np.array([0.1, 0.2, 1 / 3]))}
+    fields = {
+        "status": status, "reason": "", "metrics": {"error": 1 / 3}, "curves": curves,
+        "arrays": arrays, "steps": 3, "seconds": 1.0, "compile_seconds": 0.5,
+        "provenance": {"versions": {"jax": "0"}},
+    }  # fmt: skip
+    return Outcome(**fields | changes)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.create(tmp_path / "store") as opened:
+        yield opened
+
+
+def test_what_is_written_is_read_bit_for_bit(store):
+    store.write(trial(), outcome(store, trial().id))
+    results = store.results("family/study", LAPTOP)
+    assert results.metric("error")[0] == 1 / 3
+    _, y = results.curve("loss")
+    assert y[0].tolist() == [0.1, 0.2, 1 / 3]
+    assert results.array("a")[0].tolist() == [0, 1, 2, 3]
+    assert store.provenance("family/study", LAPTOP) == [{"versions": {"jax": "0"}}]
+
+
+def test_failed_trials_are_recorded_and_not_finished(store):
+    store.write(trial(), outcome(store, trial().id, "diverged", reason="NaN", metrics={}))
+    assert store.finished([trial()]) == set()
+    assert store.failures("family/study", LAPTOP) == [({"K": 1}, 0, "diverged", "NaN")]
+    store.write(trial(), outcome(store, trial().id))
+    assert store.finished([trial()]) == {trial().id}
+    assert store.failures("family/study", LAPTOP) == []
+
+
+def test_the_latest_settings_are_those_of_the_last_run(store):
+    assert store.latest_settings("family/study") is None
+    store.begin_run("family/study", "family/study", LAPTOP, [0], 2)
+    store.begin_run("family/study", "family/study", Settings("smoke", {"K": 2}), [0], 2)
+    assert store.latest_settings("family/study") == Settings("smoke", {"K": 2})
+    assert store.references() == ["family/study"]
+
+
+def test_a_damaged_array_file_is_detected(store):
+    store.write(trial(), outcome(store, trial().id))
+    file = next((store.folder / "arrays").iterdir())
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(Damaged):
+        store.results("family/study", LAPTOP).array("a")
+
+
+def test_verdicts_are_kept(store, tmp_path):
+    store.write_verdicts([Verdict("s", "c", "It is.", "holds", {"n": 1}, "laptop", {})])
+    database = sqlite3.connect(tmp_path / "store" / "store.sqlite")
+    assert database.execute("SELECT claim, verdict FROM claims").fetchall() == [("c", "holds")]
+    database.close()
+
+
+def test_measurements_are_one_row_each(store):
+    store.write(trial(), outcome(store, trial().id))
+    rows = list(store.measurements())
+    assert [r["kind"] for r in rows] == ["metric", "curve", "curve", "curve"]
+    assert rows[-1]["x"] == 2.0
+    assert rows[-1]["value"] == 1 / 3
+
+
+def test_a_store_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for how in (Store.create, Store.open):
+        with pytest.raises(UserError, match="is a file"):
+            how(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_store_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UserError, match="not writable"):
+        Store.create(tmp_path / "file" / "store")
+
+
+def test_a_missing_store_is_not_made_by_reading(tmp_path):
+    with pytest.raises(UserError, match="run a study first"):
+        Store.open(tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_corrupted_database_is_refused_and_left_alone(tmp_path, store):
+    store.write(trial(), outcome(store, trial().id))
+    store.close()
+    file = tmp_path / "store" / "store.sqlite"
+    broken = b"garbage!" * 512 + file.read_bytes()[4096:]
+    file.write_bytes(broken)
+    for how in (Store.create, Store.open):
+        with pytest.raises(UserError, match="cannot be read"):
+            how(tmp_path / "store")
+    assert file.read_bytes() == broken
+
+
+def test_a_store_of_another_format_is_refused(tmp_path, store):
+    store.close()
+    database = sqlite3.connect(tmp_path / "store" / "store.sqlite")
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(UserError, match="format 99"):
+        Store.create(tmp_path / "store")
+
+
+def test_two_runs_do_not_write_to_one_store(store, tmp_path):
+    with (
+        store.lock(),
+        Store.create(tmp_path / "store") as second,
+        pytest.raises(UserError, match="another run"),
+        second.lock(),
+    ):
+        raise AssertionError("both have the lock")

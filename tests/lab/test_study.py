@@ -1,0 +1,124 @@
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+from recombine.lab import Preset, Source, Study, UserError, grid
+
+
+@dataclass(frozen=True)
+class Config:
+    """A config."""
+
+    width: int = 4
+    """How wide
+    it is."""
+    rate: float = 0.1
+    """How fast."""
+    kind: Literal["ring", "random"] = "ring"
+    """Which."""
+    sizes: tuple[int, ...] = (1, 2)
+    """Several."""
+    flag: bool = False
+    """Whether."""
+
+
+def make(**changes) -> Study:
+    presets = {
+        "smoke": Preset(seeds=1),
+        "laptop": Preset(seeds=2, conditions=grid(kind=("ring", "random"), rate=(0.1, 1))),
+        "paper": Preset(seeds=2, settings={"width": 9}),
+    }
+    fields = {
+        "name": "family/study",
+        "title": "A study",
+        "source": Source("A document", "figure 1"),
+        "question": "Is it?",
+        "config": Config,
+        "trial": lambda config, key, run: None,
+        "presets": presets,
+    }
+    return Study(**fields | changes)
+
+
+def test_a_grid_is_every_combination():
+    assert grid(a=(1, 2), b=("x",)) == ({"a": 1, "b": "x"}, {"a": 2, "b": "x"})
+
+
+def test_trials_are_conditions_times_seeds_with_distinct_stable_identities():
+    trials = make().trials("laptop")
+    assert len(trials) == 4 * 2
+    assert len({t.id for t in trials}) == 8
+    assert [t.id for t in trials] == [t.id for t in make().trials("laptop")]
+
+
+def test_an_identity_depends_on_study_preset_config_overrides_and_seed():
+    base = make().trials("smoke")[0].id
+    assert make(name="family/other").trials("smoke")[0].id != base
+    assert make().trials("paper")[0].id != base
+    assert make().trials("smoke", overrides={"width": 5})[0].id != base
+    assert make().trials("smoke", seed_offset=1)[0].id != base
+
+
+def test_an_identity_is_pinned_so_that_stores_stay_valid():
+    assert make().trials("smoke")[0].id == "2d247085abecfe342f2e"
+
+
+def test_seed_offset_and_count_choose_the_seeds():
+    trials = make().trials("smoke", seeds=3, seed_offset=1000)
+    assert [t.seed for t in trials] == [1000, 1001, 1002]
+
+
+def test_whole_numbers_given_for_reals_make_the_same_trial():
+    one, two = (make().trials("smoke", overrides={"rate": r})[0].config for r in (1, 1.0))
+    assert one == two
+    assert isinstance(one["rate"], float)
+
+
+def test_an_override_of_a_condition_replaces_its_values():
+    trials = make().trials("laptop", seeds=1, overrides={"kind": "ring"})
+    assert [t.config["rate"] for t in trials] == [0.1, 1.0]
+    assert {t.config["kind"] for t in trials} == {"ring"}
+
+
+def test_trials_that_differ_in_reals_only_have_one_shape():
+    shapes = {t.shape for t in make().trials("laptop")}
+    assert len(shapes) == 2
+
+
+def test_assignments_are_read_with_the_types_of_their_fields():
+    parsed = make().parse(["width=7", "rate=1e-3", "kind=random", "sizes=3,4,5", "flag=yes"])
+    assert parsed == {
+        "width": 7, "rate": 1e-3, "kind": "random", "sizes": (3, 4, 5), "flag": True
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("widht=3", "did you mean 'width'"),
+        ("width", "name=value"),
+        ("width=x", "whole number"),
+        ("width=1.5", "whole number"),
+        ("rate=fast", "a number"),
+        ("kind=rings", "did you mean 'ring'"),
+        ("flag=maybe", "true or false"),
+    ],
+)
+def test_a_wrong_assignment_is_named_with_its_remedy(assignment, message):
+    with pytest.raises(UserError, match=message):
+        make().parse([assignment])
+
+
+def test_an_unknown_preset_is_named_with_the_nearest():
+    with pytest.raises(UserError, match="did you mean 'laptop'"):
+        make().trials("labtop")
+
+
+def test_docstrings_of_fields_are_the_settings_meaning():
+    assert make().settings()[0] == ("width", 4, "How wide it is.")
+
+
+def test_a_study_without_all_presets_is_refused():
+    with pytest.raises(ValueError, match="presets"):
+        make(presets={"smoke": Preset(seeds=1)})
