@@ -1,3 +1,4 @@
+from . import figures as figures
 from .claims import Claim as Claim
 from .claims import Judgement as Judgement
 from .claims import Verdict as Verdict

@@ -73,11 +73,19 @@ def cache_folder() -> Path:
     return Path(os.environ.get("RECOMBINE_CACHE") or Path(base) / "recombine")
 
 
+WORKER_FLAGS = (
+    "--xla_cpu_multi_thread_eigen=false",
+    # A trial's setup is many small programs that run once: compiling them well costs ten times as
+    # much as compiling them quickly. The training loop asks for full optimisation by itself.
+    "--xla_backend_optimization_level=1",
+)
+
+
 def _environment() -> dict[str, str]:
     """One thread a worker: the numbers do not depend on how many workers there are."""
     flags = os.environ.get("XLA_FLAGS", "")
     ours = {
-        "XLA_FLAGS": f"{flags} --xla_cpu_multi_thread_eigen=false".strip(),
+        "XLA_FLAGS": " ".join(filter(None, (*WORKER_FLAGS, flags))),
         "NPROC": "1",  # the size of XLA's thread pool
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

@@ -46,7 +46,7 @@ def references(name: str) -> tuple[Reference, ...]:
                 value=float(row["value"]),
                 uncertainty=float(row["uncertainty"]) if row["uncertainty"] else None,
                 uncertainty_kind=row["uncertainty_kind"],
-                line=row["seed_line"],
+                line=row["line"],
                 note=row["note"],
             )
             for row in csv.DictReader(lines)

@@ -40,7 +40,8 @@ class Progress(NamedTuple):
     """Everything observed so far, one row an observation; `step` holds the steps observed at."""
 
 
-@eqx.filter_jit
+# The lab compiles odds and ends quickly rather than well; the loop is worth full optimisation.
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 3})
 def _advance(rule, state, start, *, every: int, blocks: int):
     """Observe, then take `every` steps; `blocks` times."""
 

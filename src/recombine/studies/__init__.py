@@ -4,4 +4,12 @@
 line here.
 """
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "neural-race/xor": "recombine.studies.neural_race.xor",
+    "neural-race/context": "recombine.studies.neural_race.context",
+    "neural-race/routing": "recombine.studies.neural_race.routing",
+    "neural-race/sharing-schemes": "recombine.studies.neural_race.sharing_schemes",
+    "neural-race/race": "recombine.studies.neural_race.race",
+    "neural-race/zero-shot": "recombine.studies.neural_race.zero_shot",
+    "neural-race/initialization": "recombine.studies.neural_race.initialization",
+}

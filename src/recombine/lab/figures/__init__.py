@@ -1,0 +1,18 @@
+"""The vocabulary of every study's figures: one look, a handful of words.
+
+A figure is made with `panels`, `heatmaps` or `graph`, and filled with the `add_...` functions.
+plotly itself is imported when the first figure is drawn.
+"""
+
+from ._graph import graph as graph
+from ._heatmaps import heatmaps as heatmaps
+from ._marks import add_curve as add_curve
+from ._marks import add_level as add_level
+from ._marks import add_points as add_points
+from ._marks import add_reference as add_reference
+from ._marks import add_seeds as add_seeds
+from ._marks import add_theory as add_theory
+from ._panels import panels as panels
+from ._theme import PALETTE as PALETTE
+from ._theme import shade as shade
+from ._theme import template as template

@@ -1,0 +1,251 @@
+"""What is drawn into panels: seeds, curves, theory, sweeps, the paper's values, levels."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..claims import confidence_interval
+from ._panels import anchor, check_panel
+from ._theme import INK, MUTED, PAPER, color_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# What is drawn over what, whatever the order of the calls.
+LAYERS = ("seeds", "curve", "mean", "theory", "reference")
+
+
+def add_seeds(
+    figure: "go.Figure",
+    x: ArrayLike,
+    ys: ArrayLike,
+    name: str,
+    *,
+    color: int | str = 0,
+    panel: int = 0,
+    mean: bool = True,
+) -> None:
+    """Every seed as a thin line and the mean as a thick one, with one entry in the legend.
+
+    **Arguments:**
+
+    - `x`: `[points]`.
+    - `ys`: `[seeds, points]`.
+    - `color`: a place in the palette, or a colour.
+    - `mean`: whether to draw the mean.
+    """
+    x, ys = np.asarray(x), np.atleast_2d(np.asarray(ys, float))
+    if ys.shape[1] != len(x):
+        raise ValueError(f"{name}: x has {len(x)} points, ys {ys.shape[1]}")
+    hue = color_of(color)
+    seeds = len(ys)
+    if seeds > 1 or not mean:
+        # One trace for all seeds, which a missing value separates: quicker to draw than one each.
+        apart = np.pad(ys, ((0, 0), (0, 1)), constant_values=np.nan)
+        _scatter(
+            figure,
+            panel,
+            x=np.tile(np.append(x, x[-1:]), seeds),
+            y=apart.ravel(),
+            name=name,
+            color=hue,
+            line={"color": hue, "width": 1},
+            opacity=0.35 if mean else 0.6,
+            legend=not mean,
+            layer="seeds",
+            hoverinfo="skip" if mean else None,
+        )
+    if mean:
+        average = ys.mean(axis=0)
+        line = {"color": hue, "width": 2.5}
+        _scatter(figure, panel, x=x, y=average, name=name, line=line, color=hue,
+                 layer="mean")  # fmt: skip
+
+
+def add_curve(
+    figure: "go.Figure",
+    x: ArrayLike,
+    y: ArrayLike,
+    name: str,
+    *,
+    color: int | str = 0,
+    panel: int = 0,
+    dash: str | None = None,
+) -> None:
+    """One line: `x` and `y` are `[points]`; `dash` is one of plotly's (`"dot"`, `"dash"`...)."""
+    hue = color_of(color)
+    line = {"color": hue, "width": 2.25, "dash": dash}
+    _scatter(figure, panel, x=np.asarray(x), y=np.asarray(y), name=name, line=line,
+             color=hue, layer="curve")  # fmt: skip
+
+
+def add_theory(
+    figure: "go.Figure",
+    x: ArrayLike,
+    y: ArrayLike,
+    name: str = "theory",
+    *,
+    panel: int = 0,
+    color: int | str | None = None,
+) -> None:
+    """A prediction: a dashed line over the simulation, of the colour of text unless told."""
+    hue = INK if color is None else color_of(color)
+    line = {"color": hue, "width": 1.75, "dash": "6px,4px"}
+    _scatter(figure, panel, x=np.asarray(x), y=np.asarray(y), name=name, line=line,
+             color=hue, layer="theory")  # fmt: skip
+
+
+def add_points(
+    figure: "go.Figure",
+    x: Sequence[Any] | np.ndarray,
+    ys: Sequence[ArrayLike],
+    name: str,
+    *,
+    color: int | str = 0,
+    panel: int = 0,
+    line: bool = True,
+) -> None:
+    """A sweep: all seeds as points, their mean with its 95 % interval, and a line through it.
+
+    **Arguments:**
+
+    - `x`: `[conditions]`, numbers or words.
+    - `ys`: for each condition one value a seed; a condition without any is left out.
+    - `line`: whether to connect the means.
+    """
+    if len(x) != len(ys):
+        raise ValueError(f"{name}: {len(x)} conditions, values for {len(ys)}")
+    kept = [(place, np.ravel(np.asarray(y, float))) for place, y in zip(x, ys, strict=True)]
+    kept = [(place, values) for place, values in kept if values.size]
+    if not kept:
+        return
+    intervals = np.array([confidence_interval(values) for _, values in kept])
+    means, half = intervals[:, 0], intervals[:, 2] - intervals[:, 0]
+    hue = color_of(color)
+    several = any(values.size > 1 for _, values in kept)
+    if several:
+        _scatter(
+            figure,
+            panel,
+            x=_places([place for place, values in kept for _ in values]),
+            y=np.concatenate([values for _, values in kept]),
+            name=name,
+            color=hue,
+            mode="markers",
+            marker={"color": hue, "size": 6, "line": {"width": 0}},
+            opacity=0.3,
+            legend=False,
+            layer="seeds",
+        )
+    _scatter(
+        figure,
+        panel,
+        x=_places([place for place, _ in kept]),
+        y=means,
+        name=name,
+        color=hue,
+        mode="lines+markers" if line else "markers",
+        line={"color": hue, "width": 2},
+        marker={"color": hue, "size": 8, "line": {"color": PAPER, "width": 1.5}},
+        error_y={"array": half, "color": hue, "thickness": 1.75, "width": 0} if several else None,
+        layer="mean",
+    )
+
+
+def add_reference(
+    figure: "go.Figure", x: ArrayLike, y: ArrayLike, name: str = "paper", *, panel: int = 0
+) -> None:
+    """The paper's published values: hollow diamonds."""
+    edge = {"color": INK, "width": 1.75}
+    _scatter(
+        figure,
+        panel,
+        x=_places(np.atleast_1d(x)),
+        y=np.atleast_1d(y),
+        name=name,
+        color=INK,
+        mode="markers",
+        marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": edge},
+        layer="reference",
+    )
+
+
+def add_level(
+    figure: "go.Figure",
+    value: float,
+    label: str,
+    *,
+    panel: int = 0,
+    axis: Literal["x", "y"] = "y",
+) -> None:
+    """A thin labelled line at `value` of the `axis`: horizontal for `"y"`, vertical for `"x"`."""
+    check_panel(figure, panel)
+    along = "x" if axis == "y" else "y"
+    figure.add_shape(
+        {
+            "type": "line",
+            f"{axis}ref": anchor(panel, axis),
+            f"{along}ref": f"{anchor(panel, along)} domain",
+            f"{axis}0": value,
+            f"{axis}1": value,
+            f"{along}0": 0,
+            f"{along}1": 1,
+            "line": {"color": MUTED, "width": 1, "dash": "dot"},
+            "label": {
+                "text": label,
+                "textposition": "end",
+                "textangle": 0,
+                "xanchor": "right" if axis == "y" else "left",
+                "yanchor": "bottom" if axis == "y" else "top",
+                "padding": 3,
+                "font": {"size": 12, "color": MUTED},
+            },
+        }
+    )
+
+
+def _places(x: Any) -> Any:
+    """Abscissae: numbers as an array, anything else as a list of words."""
+    array = np.asarray(x)
+    return array if array.dtype.kind in "iuf" else [str(place) for place in x]
+
+
+def _scatter(
+    figure: "go.Figure",
+    panel: int,
+    *,
+    name: str,
+    color: str,
+    layer: str,
+    mode: str = "lines",
+    legend: bool = True,
+    **properties: Any,
+) -> None:
+    """Add a trace; of those with one name and colour only the first shows in the legend."""
+    import plotly.graph_objects as go
+
+    check_panel(figure, panel)
+    group = f"{name} {color} {(properties.get('line') or {}).get('dash') or ''}"
+    shown = any(t.legendgroup == group and t.showlegend for t in figure.data)
+    trace = go.Scatter(
+        name=name,
+        mode=mode,
+        legendgroup=group,
+        showlegend=legend and bool(name) and not shown,
+        xaxis=anchor(panel, "x"),
+        yaxis=anchor(panel, "y"),
+        meta={"kind": layer},
+        **{k: v for k, v in properties.items() if v is not None},
+    )
+    figure.add_trace(trace)
+    # plotly's own `zorder` would draw each level in a subplot of its own, and lose the axis lines.
+    heights = [_height(t) for t in figure.data]
+    if heights != sorted(heights):
+        figure.data = sorted(figure.data, key=_height)
+
+
+def _height(trace: Any) -> int:
+    kind = trace.meta.get("kind") if isinstance(trace.meta, dict) else None
+    return LAYERS.index(kind) if kind in LAYERS else LAYERS.index("curve")

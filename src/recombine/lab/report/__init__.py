@@ -1,0 +1,3 @@
+"""The report: a self-contained site of everything in a store."""
+
+from ._build import write_report as write_report

@@ -1,0 +1,215 @@
+"""Writing the report: pages, figures, data."""
+
+import importlib.resources
+import json
+import math
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from recombine import __version__
+from recombine.studies import STUDIES
+
+from ..errors import UserError
+from ..figures._theme import DARK
+from ..registry import load
+from ..store import Store
+from . import _text
+from ._folder import refuse_foreign, replacing
+from ._page import VERDICTS, Drawing, StudyPage, gather, told
+
+HERE = importlib.resources.files(__package__ or "recombine.lab.report")
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A study in the store whose code is not there any more, or not as it was."""
+
+    reference: str
+    reason: str
+
+
+def write_report(store: Store, out: str | Path) -> Path:
+    """Write a site of everything in `store` to the folder `out`.
+
+    An earlier report in that folder is replaced; a folder of anything else is refused.
+
+    **Returns:**
+
+    The path of its first page.
+    """
+    target = Path(out).resolve()
+    refuse_foreign(target)
+    pages, unreadable = _gather(store)
+    written = datetime.now(UTC)
+    with replacing(target) as folder:
+        _write_assets(folder / "assets")
+        addresses = _addresses(pages)
+        templates = _templates()
+        shared = {"version": __version__, "written": written, "verdict_words": VERDICTS}
+        for i, page in enumerate(pages):
+            address = addresses[i]
+            data = {d.figure.name: _write_data(folder, address, d) for d in page.drawings}
+            around = {
+                "previous": (pages[i - 1], addresses[i - 1]) if i else None,
+                "following": (pages[i + 1], addresses[i + 1]) if i + 1 < len(pages) else None,
+            }
+            html = templates.get_template("study.html.j2").render(
+                shared | around, page=page, data=data, root="../../", dark=_embedded(DARK)
+            )
+            _write(folder / f"studies/{address}.html", html)
+        families: dict[str, list[tuple[StudyPage, str]]] = {}
+        for page, address in zip(pages, addresses, strict=True):
+            families.setdefault(page.study.family, []).append((page, address))
+        html = templates.get_template("index.html.j2").render(
+            shared, families=families, unreadable=unreadable, totals=_totals(pages), dark=DARK,
+            root="",
+        )  # fmt: skip
+        _write(folder / "index.html", html)
+        document = _document(pages, addresses, written)
+        _write(folder / "data.json", json.dumps(document, indent=1, allow_nan=False))
+    return Path(out) / "index.html"
+
+
+def _gather(store: Store) -> tuple[list[StudyPage], list[Unreadable]]:
+    pages, unreadable = [], []
+    for reference in store.references():
+        try:
+            pages.append(gather(load(reference), store))
+        except Exception as error:  # the other studies still deserve their pages
+            unreadable.append(Unreadable(reference, _why(reference, error)))
+    if not pages and not unreadable:
+        raise UserError(f"the store {store.folder} is empty: run a study first")
+    pages.sort(key=_family_order(pages))
+    return pages, unreadable
+
+
+def _why(reference: str, error: Exception) -> str:
+    if reference not in STUDIES and not reference.endswith(".py"):
+        return "this version of recombine has no such study"
+    return str(error) if isinstance(error, UserError) else told(error)
+
+
+def _family_order(pages: Sequence[StudyPage]):
+    """A key that puts the studies of a family together and changes no order otherwise."""
+    order = list(dict.fromkeys(p.study.family for p in pages))
+    return lambda page: order.index(page.study.family)
+
+
+def _addresses(pages: Sequence[StudyPage]) -> list[str]:
+    """A path for each page, safe as a file name and unlike any other: `family/study`."""
+    addresses: list[str] = []
+    for page in pages:
+        family, _, name = page.study.name.partition("/")
+        address = base = f"{_slug(family)}/{_slug(name or family)}"
+        nth = 2
+        while address in addresses:
+            address, nth = f"{base}-{nth}", nth + 1
+        addresses.append(address)
+    return addresses
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "study"
+
+
+def _write_data(folder: Path, address: str, drawing: Drawing) -> str:
+    """Write a figure's data; returns the path from the report's folder, if there is any."""
+    if not drawing.json:
+        return ""
+    content, kind = (drawing.table, "csv") if drawing.table else (drawing.json, "json")
+    path = f"data/{address}/{_slug(drawing.figure.name)}.{kind}"
+    _write(folder / path, content)
+    return path
+
+
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+
+def _write_assets(folder: Path) -> None:
+    import plotly
+
+    folder.mkdir()
+    library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    shutil.copyfile(library, folder / library.name)
+    for name in ("report.css", "report.js"):
+        _write(folder / name, (HERE / "assets" / name).read_text(encoding="utf-8"))
+
+
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(
+            lambda name: (HERE / "templates" / name).read_text(encoding="utf-8")
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for function in (_text.number, _text.value, _text.words, _text.inline, _text.linked,
+                     _text.markdown, _text.duration, _slug):  # fmt: skip
+        environment.filters[function.__name__.lstrip("_")] = function
+    environment.filters["embedded"] = Markup
+    return environment
+
+
+def _embedded(document: Any) -> Markup:
+    return Markup(json.dumps(document))
+
+
+def _totals(pages: Sequence[StudyPage]) -> dict[str, int]:
+    return {word: sum(p.verdicts[word] for p in pages) for word in VERDICTS}
+
+
+def _document(pages: Sequence[StudyPage], addresses: Sequence[str], written: datetime) -> Any:
+    """Everything that the pages say in numbers."""
+    return _finite(
+        {
+            "recombine": __version__,
+            "written": written.isoformat(timespec="seconds"),
+            "claims": [vars(c.verdict) | {"where": c.claim.where} for p in pages for c in p.claims],
+            "studies": [
+                {
+                    "study": p.study.name,
+                    "title": p.study.title,
+                    "page": f"studies/{address}.html",
+                    "preset": p.settings.preset,
+                    "overrides": p.settings.overrides,
+                    "seeds": p.results.seeds,
+                    "trials": len(p.results.records),
+                    "failed": len(p.failures),
+                    "seconds": p.seconds,
+                    "verdicts": p.verdicts,
+                    "numbers": [_number_document(n) for n in p.numbers],
+                }
+                for p, address in zip(pages, addresses, strict=True)
+            ],
+        }
+    )
+
+
+def _number_document(number: Any) -> dict[str, Any]:
+    ours = {"mean": number.mean, "low": number.low, "high": number.high, "seeds": number.seeds}
+    return {
+        "quantity": number.quantity,
+        "ours": ours if number.seeds else None,
+        "paper": vars(number.paper),
+    }
+
+
+def _finite(thing: Any) -> Any:
+    """JSON knows no infinity, and no missing number but null."""
+    if isinstance(thing, dict):
+        return {k: _finite(v) for k, v in thing.items()}
+    if isinstance(thing, (list, tuple)):
+        return [_finite(v) for v in thing]
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing

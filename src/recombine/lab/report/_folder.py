@@ -1,0 +1,54 @@
+"""The folder that a report goes to: never somebody else's, never half a report."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import UserError
+
+MARKER = ".recombine-report"
+"""Its presence says that a folder is a report of ours."""
+ENTRIES = (MARKER, "assets", "data", "studies", "data.json", "index.html")
+"""All that a report consists of. Whatever else lies in the folder (a `.git`, say) stays."""
+
+
+def refuse_foreign(out: Path) -> None:
+    """Raise `UserError` if a report must not be written to `out`."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: name a folder with --out")
+    try:
+        foreign = out.is_dir() and any(out.iterdir()) and not (out / MARKER).exists()
+    except OSError as error:
+        raise _unwritable(out, error) from None
+    if foreign:
+        raise UserError(f"{out} is neither empty nor a report: name another folder with --out")
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """A new folder beside `out`, whose entries take the place of those of `out` at the end."""
+    stage = out.parent / f".{out.name}-{os.getpid()}"
+    new, old = stage / "new", stage / "old"
+    try:
+        new.mkdir(parents=True)
+        old.mkdir()
+        yield new
+        (new / MARKER).touch()
+        out.mkdir(exist_ok=True)
+        for entry in ENTRIES:
+            if (out / entry).exists():
+                shutil.move(out / entry, old / entry)
+            if (new / entry).exists():
+                shutil.move(new / entry, out / entry)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _unwritable(out: Path, error: OSError) -> UserError:
+    return UserError(
+        f"{out} cannot be written ({error.strerror}): choose another folder with --out"
+    )

@@ -1,0 +1,208 @@
+"""What the page of one study shows, gathered from the study and the store."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..claims import Missing, Verdict, confidence_interval, judge
+from ..reference import Beside, Reference
+from ..results import Results
+from ..run import collect
+from ..store import Settings, Store
+from ..study import Claim, Figure, Study
+from . import _plotly
+from ._text import Evidence, evidence, value
+from ._thumbnail import thumbnail
+
+VERDICTS = ("holds", "fails", "undecided")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, drawn or not."""
+
+    figure: Figure
+    json: str = ""
+    table: str = ""
+    """Its data as CSV."""
+    height: int = 0
+    thumbnail: str = ""
+    note: str = ""
+    """Why it could not be drawn."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict."""
+
+    claim: Claim
+    verdict: Verdict
+    reason: str
+    """Why it is undecided."""
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Number:
+    """One of our numbers beside the paper's."""
+
+    quantity: str
+    paper: Reference
+    seeds: int = 0
+    mean: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A field of the config as it was run."""
+
+    name: str
+    meaning: str
+    values: Sequence[Any]
+    """More than one where conditions differ in it."""
+    default: Any
+    overridden: bool
+
+
+@dataclass(frozen=True)
+class ConditionRow:
+    """A condition, and how its trials ended."""
+
+    condition: dict[str, Any]
+    done: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """All that is known of one study at the settings with which it was run last."""
+
+    study: Study
+    settings: Settings
+    results: Results
+    claims: Sequence[Judged]
+    drawings: Sequence[Drawing]
+    numbers: Sequence[Number]
+    failures: Sequence[tuple[dict[str, Any], int, str, str]]
+    configuration: Sequence[Setting]
+    conditions: Sequence[ConditionRow]
+    provenance: Sequence[dict[str, Any]]
+    last_run: dict[str, Any]
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        return {w: sum(c.verdict.verdict == w for c in self.claims) for w in VERDICTS}
+
+    @property
+    def seconds(self) -> float:
+        return sum(r.seconds for r in self.results.records)
+
+    @property
+    def compile_seconds(self) -> float:
+        return sum(r.compile_seconds for r in self.results.records)
+
+    @property
+    def thumbnail(self) -> str:
+        return next((d.thumbnail for d in self.drawings if d.thumbnail), "")
+
+
+def gather(study: Study, store: Store) -> StudyPage:
+    """Everything that the page of `study` shows."""
+    settings = store.latest_settings(study.name)
+    assert settings is not None, f"{study.name} has not been run"
+    results = collect(study, settings, store)
+    failures = store.failures(study.name, settings)
+    return StudyPage(
+        study=study,
+        settings=settings,
+        results=results,
+        claims=[_judged(claim, study, results) for claim in study.claims],
+        drawings=[_drawing(figure, results) for figure in study.figures],
+        numbers=[_number(row, results) for row in study.beside],
+        failures=failures,
+        configuration=_configuration(study, settings),
+        conditions=_conditions(study, settings, results, failures),
+        provenance=store.provenance(study.name, settings),
+        last_run=store.last_run(study.name),
+    )
+
+
+def _judged(claim: Claim, study: Study, results: Results) -> Judged:
+    try:
+        verdict = judge(claim, study.name, results)
+    except Exception as error:  # a mistake in one predicate must not cost the whole report
+        reason = f"the claim could not be judged: {told(error)}"
+        verdict = Verdict(
+            study.name, claim.name, claim.statement, "undecided", {"reason": reason},
+            results.preset, dict(results.overrides),
+        )  # fmt: skip
+    rest = dict(verdict.evidence)
+    reason = str(rest.pop("reason", "")) if verdict.verdict == "undecided" else ""
+    return Judged(claim, verdict, reason, evidence(rest))
+
+
+def _drawing(figure: Figure, results: Results) -> Drawing:
+    try:
+        drawn = figure.draw(results)
+        return Drawing(
+            figure,
+            json=_plotly.to_json(drawn),
+            table=_plotly.to_csv(drawn),
+            height=round(drawn.layout.height or 450),
+            thumbnail=thumbnail(drawn),
+        )
+    except Missing as missing:
+        return Drawing(figure, note=f"Not drawn yet: {missing}.")
+    except Exception as error:  # as above
+        return Drawing(figure, note=f"Could not be drawn: {told(error)}.")
+
+
+def _number(row: Beside, results: Results) -> Number:
+    try:
+        values = row.ours(results)
+    except (Missing, KeyError):
+        return Number(row.quantity, row.paper)
+    mean, low, high = confidence_interval(values)
+    return Number(row.quantity, row.paper, len(values), mean, low, high)
+
+
+def told(error: Exception) -> str:
+    """An error in one line."""
+    return f"{type(error).__name__}: {error}".rstrip(". :")
+
+
+def _planned(study: Study, settings: Settings) -> list[Any]:
+    overrides = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.overrides.items()}
+    return study.trials(settings.preset, seeds=1, overrides=overrides)
+
+
+def _configuration(study: Study, settings: Settings) -> list[Setting]:
+    configs = [trial.config for trial in _planned(study, settings)]
+    return [
+        Setting(name, meaning, _distinct(configs, lambda c, n=name: c[n]), default,  # type: ignore[misc]
+                name in settings.overrides)
+        for name, default, meaning in study.settings()
+    ]  # fmt: skip
+
+
+def _distinct(things: Sequence[Any], of: Callable[[Any], Any]) -> list[Any]:
+    return list({value(of(thing)): of(thing) for thing in things}.values())
+
+
+def _conditions(
+    study: Study, settings: Settings, results: Results, failures: Sequence[tuple]
+) -> list[ConditionRow]:
+    rows = []
+    for trial in _planned(study, settings):
+        condition = dict(trial.condition)
+        done = sum(r.config == trial.config for r in results.records)
+        failed = sum(_plain(c) == _plain(condition) for c, *_ in failures)
+        rows.append(ConditionRow(condition, done, failed))
+    return rows
+
+
+def _plain(condition: dict[str, Any]) -> dict[str, Any]:
+    """A condition as it comes back from JSON."""
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in condition.items()}

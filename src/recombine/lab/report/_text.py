@@ -1,0 +1,155 @@
+"""Numbers, evidence and notes as text for a page."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+DIGITS = 4
+"""Significant digits of the numbers on a page."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:)\]]")
+
+
+def number(value: float) -> str:
+    """A number as people write it: `0.0123`, `1.2×10⁻⁷`."""
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "not a number")
+    if value == 0:
+        return "0"
+    if 1e-4 <= abs(value) < 1e6:
+        decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+        text = f"{value:.{decimals}f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        text = f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
+def value(thing: Any) -> str:
+    """A setting or a piece of evidence in words."""
+    if thing is None:
+        return "–"
+    if isinstance(thing, bool):
+        return "yes" if thing else "no"
+    if isinstance(thing, float):
+        return number(thing)
+    if isinstance(thing, int):
+        return str(thing).replace("-", "−")
+    if isinstance(thing, (list, tuple)):
+        return ", ".join(map(value, thing)) if thing else "none"
+    if isinstance(thing, dict):
+        return ", ".join(f"{k} = {value(v)}" for k, v in thing.items()) if thing else "none"
+    return str(thing)
+
+
+def words(key: str) -> str:
+    """A name of the program's as words."""
+    return key.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How to lay out a piece of evidence: as `text`, as `pairs`, or as a table of `rows`."""
+
+    text: str = ""
+    pairs: Sequence[tuple[str, "Evidence"]] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[tuple[str, Sequence[str]]] = ()
+    labelled: bool = False
+    """Whether the rows of the table have names."""
+
+
+def evidence(thing: Any) -> Evidence:
+    """Plain values as text; records of one form as a table; anything else as pairs, in depth."""
+    if isinstance(thing, dict) and thing:
+        if _is_table(thing.values()):
+            header = list(next(iter(thing.values())))
+            rows = [(words(k), [value(v[h]) for h in header]) for k, v in thing.items()]
+            return Evidence(header=[words(h) for h in header], rows=rows, labelled=True)
+        return Evidence(pairs=[(words(k), evidence(v)) for k, v in thing.items()])
+    if isinstance(thing, (list, tuple)) and thing:
+        if _is_table(thing):
+            header = list(thing[0])
+            rows = [("", [value(v[h]) for h in header]) for v in thing]
+            return Evidence(header=[words(h) for h in header], rows=rows)
+        if all(isinstance(v, (list, tuple)) and not _holds_records(v) for v in thing):
+            return Evidence(rows=[("", [value(v) for v in row]) for row in thing])
+        if _holds_records(thing):
+            return Evidence(pairs=[(str(i + 1), evidence(v)) for i, v in enumerate(thing)])
+    return Evidence(text=value(thing))
+
+
+def _is_table(things: Any) -> bool:
+    """Whether these are records with the same fields, all of them plain."""
+    things = list(things)
+    return (
+        all(isinstance(t, dict) and t for t in things)
+        and len({tuple(t) for t in things}) == 1
+        and not any(isinstance(v, (dict, list)) for t in things for v in t.values())
+    )
+
+
+def _holds_records(things: Any) -> bool:
+    return any(isinstance(t, (dict, list, tuple)) for t in things)
+
+
+def markdown(text: str) -> Markup:
+    """A study's notes. Their headings come below the page's own; pictures and HTML stay text."""
+    parser = _markdown()
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+    return Markup(parser.renderer.render(tokens, parser.options, {}))
+
+
+def inline(text: str) -> Markup:
+    """A line of text in which only `code` is marked."""
+    return Markup(_code_only().renderInline(text))
+
+
+def linked(text: str) -> Markup:
+    """Text with its web addresses as links."""
+    parts, last = [], 0
+    for found in WEB_ADDRESS.finditer(text):
+        address = escape(found.group())
+        parts += [escape(text[last : found.start()]), f'<a href="{address}">{address}</a>']
+        last = found.end()
+    return Markup("".join([*parts, escape(text[last:])]))
+
+
+@cache
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+
+
+@cache
+def _code_only() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("zero", {"html": False}).enable("backticks")
+
+
+def duration(seconds: float) -> str:
+    """`0.42` as `0.42 s`, `75` as `75 s`, `4000` as `1 h 7 min`."""
+    if seconds < 10:
+        return f"{float(f'{seconds:.2g}'):g} s"
+    if round(seconds) < 120:
+        return f"{round(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
