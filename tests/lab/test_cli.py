@@ -1,0 +1,193 @@
+"""The command line, as users call it: real processes, exit codes, standard error."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STUDY = str(Path(__file__).parent / "walk_study.py")
+
+
+def recombine(*words, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "recombine.cli", *map(str, words)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store in which the walk has been run at preset laptop."""
+    folder = tmp_path_factory.mktemp("cli") / "store"
+    done = recombine("run", STUDY, "--store", folder)
+    assert done.returncode == 0, done.stderr
+    assert "tests/walk" in done.stdout
+    assert "1 holds, 1 fails" in done.stdout
+    return folder
+
+
+def mistake(done):
+    """The one line that a user's mistake makes."""
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_claims_are_one_json_document(store):
+    done = recombine("claims", "--store", store, "--json")
+    assert done.returncode == 0
+    small, impossible = json.loads(done.stdout)["claims"]
+    assert small["study"] == "tests/walk"
+    assert small["claim"] == "small"
+    assert small["verdict"] == "holds"
+    assert small["statement"] == "The walk stays small."
+    assert small["evidence"]["bound"] == 10
+    assert impossible["verdict"] == "fails"
+
+
+def test_the_environment_names_the_store(store):
+    done = recombine("claims", "--json", RECOMBINE_STORE=str(store))
+    assert len(json.loads(done.stdout)["claims"]) == 2
+
+
+def test_a_failing_claim_is_an_error_only_if_asked(store):
+    assert recombine("claims", "--store", store).returncode == 0
+    assert recombine("claims", "--store", store, "--strict").returncode == 1
+
+
+def test_running_again_skips_what_is_done(store):
+    done = recombine("run", STUDY, "--store", store)
+    assert done.returncode == 0
+    assert "6 trials, 6 of them done before" in done.stdout
+
+
+def test_smoke_leaves_claims_undecided(tmp_path):
+    recombine("run", STUDY, "--preset", "smoke", "--store", tmp_path)
+    claims = json.loads(recombine("claims", "--store", tmp_path, "--json").stdout)["claims"]
+    assert {c["verdict"] for c in claims} == {"undecided"}
+
+
+def test_a_failed_trial_is_exit_code_one(tmp_path):
+    done = recombine("run", STUDY, "--preset", "smoke", "--set", "fault=raise", "--store", tmp_path)
+    assert done.returncode == 1
+    assert "asked to" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+def test_export_is_one_row_a_measurement(store, tmp_path, suffix):
+    import polars
+
+    file = tmp_path / f"results.{suffix}"
+    assert recombine("export", "--store", store, "--to", file).returncode == 0
+    table = polars.read_parquet(file) if suffix == "parquet" else polars.read_csv(file)
+    # six trials: two metrics, and a curve of 41 points
+    assert len(table) == 6 * (2 + 41)
+    assert set(table["name"]) == {"final", "sum", "loss"}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_studies_are_one_json_document():
+    studies = json.loads(recombine("studies", "--json").stdout)["studies"]
+    names = [s["name"] for s in studies]
+    assert "neural-race/routing" in names
+    for study in studies:
+        assert {"name", "source", "question", "presets", "claims"} <= set(study)
+        assert set(study["presets"]) == {"smoke", "laptop", "paper"}
+
+
+def test_show_tells_all_about_a_study():
+    done = recombine("show", "neural-race/routing")
+    assert done.returncode == 0
+    for word in ("Figure 4", "sigma_0", "decoupled-equals-theory", "4.56346"):
+        assert word in done.stdout
+    document = json.loads(recombine("show", "neural-race/routing", "--json").stdout)
+    assert document["settings"][0]["name"] == "init"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "nosuch"), "no study 'nosuch'"),
+        (("run", "neural-race/ruoting"), "did you mean 'neural-race/routing'"),
+        (("run", "neural-rac"), "did you mean 'neural-race'"),
+        (("run", STUDY, "--set", "nosuch=1"), "no setting 'nosuch'"),
+        (("run", STUDY, "--set", "widht=1"), "did you mean 'width'"),
+        (("run", STUDY, "--preset", "big"), "no preset 'big'"),
+        (("run", STUDY, "--seeds", "0"), "at least one seed"),
+        (("run", STUDY, "--seeds", "many"), "--seeds"),
+        (("run", STUDY, "--seed-offset", "-1"), "seeds count from 0"),
+        (("run", STUDY, "--workers", "0"), "at least one worker"),
+        (("run", STUDY, "--engine", "cloud"), "no engine 'cloud'"),
+        (("run", "nosuch.py"), "no file"),
+        (("run",), "STUDY"),
+        (("rnu",), "Did you mean 'run'"),
+        (("show", "nosuch"), "no study 'nosuch'"),
+        (("claims", "nosuch"), "no study 'nosuch'"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(words, message, tmp_path):
+    line = mistake(recombine(*words, RECOMBINE_STORE=str(tmp_path / "store")))
+    assert message in line
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("command", [("claims",), ("report",), ("export", "--to", "x.csv")])
+def test_reading_a_store_that_is_not_there_is_a_mistake(command, tmp_path):
+    line = mistake(recombine(*command, "--store", tmp_path / "none"))
+    assert "run a study first" in line
+
+
+def test_a_store_that_is_a_file_is_a_mistake(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert "is a file" in mistake(recombine("run", STUDY, "--store", file))
+    assert file.read_text() == "mine"
+
+
+def test_a_store_that_cannot_be_written_is_a_mistake(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    line = mistake(recombine("run", STUDY, "--store", tmp_path / "file" / "store"))
+    assert "not writable" in line
+
+
+def test_a_corrupted_store_is_a_mistake_and_stays_as_it_is(tmp_path):
+    (tmp_path / "store.sqlite").write_bytes(b"this is no database" * 400)
+    for command in (("run", STUDY), ("claims",), ("export", "--to", tmp_path / "x.csv")):
+        assert "cannot be read" in mistake(recombine(*command, "--store", tmp_path))
+    assert (tmp_path / "store.sqlite").read_bytes() == b"this is no database" * 400
+
+
+def test_export_to_an_unknown_kind_of_file_is_a_mistake(store, tmp_path):
+    line = mistake(recombine("export", "--store", store, "--to", tmp_path / "x.xlsx"))
+    assert ".parquet or .csv" in line
+
+
+def processor_seconds(*command):
+    """What a command costs a processor, whatever else the machine is doing."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_importing_and_help_are_fast():
+    assert min(processor_seconds("-c", "import recombine") for _ in range(3)) < 0.3
+    assert min(processor_seconds("-m", "recombine.cli", "--help") for _ in range(3)) < 0.5
+
+
+def test_listing_studies_does_not_load_jax():
+    code = (
+        "import sys; from recombine.lab.registry import load, select;"
+        "[load(name) for name in select([])]; assert 'jax' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
