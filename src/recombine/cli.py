@@ -29,7 +29,7 @@ StoreOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a claim fails.")]
 # The base of all usage errors; typer does not export it, and brings a click of its own.
-CLICK_EXCEPTION = typer.BadParameter.__mro__[2]
+CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]
 DEFAULT_STORE = Path("recombine-store")
 
 

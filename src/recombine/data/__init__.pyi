@@ -1,0 +1,4 @@
+from ._images import ImageData as ImageData
+from ._images import digits as digits
+from ._images import mnist as mnist
+from ._images import prototypes as prototypes

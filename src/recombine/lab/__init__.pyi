@@ -6,6 +6,7 @@ from .claims import confidence_interval as confidence_interval
 from .engine import LocalEngine as LocalEngine
 from .errors import Diverged as Diverged
 from .errors import UserError as UserError
+from .folders import data_folder as data_folder
 from .reference import Beside as Beside
 from .reference import Reference as Reference
 from .reference import reference as reference

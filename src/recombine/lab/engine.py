@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from .folders import cache_folder
 from .provenance import provenance
 from .store import Outcome
 from .study import Trial
@@ -65,12 +66,6 @@ class Engine(Protocol):
 def available_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def cache_folder() -> Path:
-    """Where compiled programs are kept: `RECOMBINE_CACHE`, or the user's cache folder."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("RECOMBINE_CACHE") or Path(base) / "recombine")
 
 
 WORKER_FLAGS = (

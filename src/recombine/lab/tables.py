@@ -13,8 +13,8 @@ VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 
 
 def number(value: float) -> str:
-    """A number with four significant digits."""
-    return f"{value:.4g}"
+    """A number with six significant digits."""
+    return f"{value:.6g}"
 
 
 def ours(beside: Beside, results: Results) -> tuple[str, str]:

@@ -1,3 +1,11 @@
+from ._gradient import GradientDescent as GradientDescent
+from ._gradient import gradient_flow as gradient_flow
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
 from ._loop import train as train
+from ._route_classification import ClassifierState as ClassifierState
+from ._route_classification import RouteClassification as RouteClassification
+from ._route_classification import mean_cross_entropy as mean_cross_entropy
+from ._routing import RoutingDescent as RoutingDescent
+from ._routing import mean_route_loss as mean_route_loss
+from ._routing import summed_route_loss as summed_route_loss

@@ -1,0 +1,16 @@
+from ._gated_classifier import AbstractRouteClassifier as AbstractRouteClassifier
+from ._gated_classifier import GatedClassifier as GatedClassifier
+from ._gated_classifier import UnsharedClassifier as UnsharedClassifier
+from ._gated_classifier import identity as identity
+from ._gated_linear import GatedExamples as GatedExamples
+from ._gated_linear import GatedLinearNetwork as GatedLinearNetwork
+from ._gated_linear import Graph as Graph
+from ._routing import RoutingNetwork as RoutingNetwork
+from ._routing import orthogonal_weights as orthogonal_weights
+from ._routing import routing_examples as routing_examples
+from ._routing import routing_graph as routing_graph
+from ._routing import xavier_weights as xavier_weights
+from ._shared_pathways import SharedPathways as SharedPathways
+from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
+from ._two_layer import decoupled_pathways as decoupled_pathways
+from ._two_layer import pathway_graph as pathway_graph

@@ -1,0 +1,14 @@
+from ._route_graph import RouteComponent as RouteComponent
+from ._route_graph import joining_routes as joining_routes
+from ._route_graph import mask_family as mask_family
+from ._route_graph import mixing_routes as mixing_routes
+from ._route_graph import route_components as route_components
+from ._route_graph import spectral_gap as spectral_gap
+from ._routes import diagonal_mask as diagonal_mask
+from ._routes import forward_ring_mask as forward_ring_mask
+from ._routes import full_mask as full_mask
+from ._routes import permuted_ring_mask as permuted_ring_mask
+from ._routes import random_regular_mask as random_regular_mask
+from ._routes import ring_mask as ring_mask
+from ._routing_report import RoutingReport as RoutingReport
+from ._routing_report import routing_report as routing_report

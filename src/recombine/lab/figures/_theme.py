@@ -10,10 +10,10 @@ PALETTE: tuple[str, ...] = (
     "#0072b2",  # blue
     "#d55e00",  # vermilion
     "#009e73",  # green
-    "#b5549a",  # purple
-    "#d69a00",  # amber
-    "#52b1e8",  # sky
-    "#6b5640",  # brown
+    "#c76ea0",  # pink
+    "#dc9d00",  # amber
+    "#56b4e9",  # sky
+    "#5c4634",  # brown
 )
 """Colours for conditions without an order. They stay distinct under colour blindness."""
 
@@ -34,13 +34,13 @@ ORDERED = ("#5a74dd", "#a55cc4", "#d5528a", "#e2754a", "#dba02a")
 """For lines of ordered conditions: readable on a light and on a dark page."""
 
 DARK: dict[str, str] = {
-    "#0072b2": "#4aa8ea",
-    "#d55e00": "#ff8b4a",
-    "#009e73": "#2cc698",
-    "#b5549a": "#e28acb",
-    "#d69a00": "#f2bf45",
-    "#52b1e8": "#a5dbff",
-    "#6b5640": "#c2a688",
+    "#0072b2": "#3d9be0",
+    "#d55e00": "#ff7a3d",
+    "#009e73": "#22c294",
+    "#c76ea0": "#ee9ec5",
+    "#dc9d00": "#f6cb52",
+    "#56b4e9": "#b4e3ff",
+    "#5c4634": "#a08468",
     INK: "#e8ebf0",
     MUTED: "#98a2b2",
     RULE: "#4a5362",

@@ -30,7 +30,7 @@ class Config:
     """Number of input and of output domains."""
     b_0: float = 0.1
     """Initial strength of every weight."""
-    sigma_0: float = 0.2
+    sigma_0: float = 0.1
     """Singular value of random initial weights."""
     head_start: float = 0.0
     """Initial strength of the dedicated pathway over the one at which it draws with the shared
@@ -84,9 +84,7 @@ def trial(config: Config, key, run: Run) -> None:
     run.array(
         "draws",
         [
-            theory.head_start_ratio(
-                np.asarray(S), np.asarray(D), b0=b, shared=max(config.schemes)
-            )
+            theory.head_start_ratio(np.asarray(S), np.asarray(D), b0=b, shared=max(config.schemes))
             for b in STARTS
         ],
     )
@@ -106,9 +104,7 @@ def most_shared_wins(results: Results) -> Judgement:
 
 def race_is_exact(results: Results) -> Judgement:
     error = results.metric("theory_error", init="decoupled")
-    return Judgement(
-        bool(np.all(error < 1e-9)), {"largest difference": error.max(), "bound": 1e-9}
-    )
+    return Judgement(bool(np.all(error < 1e-9)), {"largest difference": error.max(), "bound": 1e-9})
 
 
 def head_start_decides(results: Results) -> Judgement:
@@ -149,9 +145,10 @@ def draw_head_starts(results: Results):
     return figure
 
 
-CONDITIONS = grid(init=("decoupled", "random"), head_start=(0.0,)) + grid(
-    init=("decoupled",), schemes=((1, 10),), head_start=HEAD_STARTS
-)
+EQUAL = grid(init=("decoupled",), head_start=(0.0,))
+RANDOM = grid(init=("random",), head_start=(0.0,), epochs=(4000,))  # they first have to align
+UNEQUAL = grid(init=("decoupled",), schemes=((1, 10),), head_start=HEAD_STARTS)
+CONDITIONS = EQUAL + RANDOM + UNEQUAL
 
 study = Study(
     name="neural-race/race",
@@ -164,7 +161,10 @@ study = Study(
     float64=True,
     presets={
         "smoke": Preset(
-            seeds=1, conditions=CONDITIONS, settings={"epochs": 20, "width": 8}, cost="20 s"
+            seeds=1,
+            conditions=EQUAL + grid(init=("random",), head_start=(0.0,)) + UNEQUAL,
+            settings={"epochs": 20, "width": 8},
+            cost="20 s",
         ),
         "laptop": Preset(seeds=5, conditions=CONDITIONS),
         "paper": Preset(seeds=5, conditions=CONDITIONS, settings={"width": 64}),

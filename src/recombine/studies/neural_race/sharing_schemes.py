@@ -84,9 +84,7 @@ def simulate(config: Config, key, run: Run) -> None:
         outputs=items.Y.shape[1], M=config.M, K=config.M, learning_rate=config.learning_rate
     )
     dynamics = theory.SharingDynamics(S, D, config.M, config.q, tau)
-    states = theory.euler(
-        dynamics, dynamics.start(config.simulated_b_0), config.simulated_epochs
-    )
+    states = theory.euler(dynamics, dynamics.start(config.simulated_b_0), config.simulated_epochs)
     reduced = np.asarray(dynamics.strength(states))[seen["step"]]
     run.metric("theory_error", np.abs(seen["trained_modes"] - reduced).max())
     run.curve("simulated_strength", seen["step"], seen["trained_modes"][:, 0])
@@ -110,9 +108,7 @@ def sharing_is_faster(results: Results) -> Judgement:
 
 def simulation_is_exact(results: Results) -> Judgement:
     error = results.metric("theory_error")
-    return Judgement(
-        bool(np.all(error < 1e-9)), {"largest difference": error.max(), "bound": 1e-9}
-    )
+    return Judgement(bool(np.all(error < 1e-9)), {"largest difference": error.max(), "bound": 1e-9})
 
 
 def draw_strengths(results: Results):

@@ -149,7 +149,9 @@ def draw_weights(results: Results):
     weights = results.array("input_weights", network="relu")
     for color, W1 in enumerate(weights[:5]):
         marker = {"color": figures.PALETTE[color], "opacity": 0.7}
-        figure.add_scatter(x=W1[:, 0], y=W1[:, 1], name=f"run {color}", mode="markers", marker=marker)
+        figure.add_scatter(
+            x=W1[:, 0], y=W1[:, 1], name=f"run {color}", mode="markers", marker=marker
+        )
     return figure
 
 
@@ -219,7 +221,9 @@ study = Study(
             "mode strength when learned, a(∞)",
             reference("neural-race", artifact="appendix-A1", metric="a(infinity) = s/d"),
             # The loss is (a - 1/sqrt(2))^2, so that the last loss tells how far a has come.
-            lambda r: 1 / np.sqrt(2) - np.sqrt(np.maximum(r.metric("final_loss", network="gated"), 0)),
+            lambda r: (
+                1 / np.sqrt(2) - np.sqrt(np.maximum(r.metric("final_loss", network="gated"), 0))
+            ),
         ),
         Beside(
             "loss at a = 0",

@@ -1,0 +1,174 @@
+"""Image data sets as arrays: handwritten digits, MNIST files, synthetic prototypes."""
+
+import gzip
+import math
+from pathlib import Path
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+
+class ImageData(eqx.Module):
+    """Labelled images, flattened, with pixels scaled to [0, 1] and no further normalisation."""
+
+    train_images: Float[Array, "train pixels"]
+    train_labels: Int[Array, " train"]
+    test_images: Float[Array, "test pixels"]
+    test_labels: Int[Array, " test"]
+    shape: tuple[int, int] = eqx.field(static=True)
+    """Rows and columns of an image."""
+    classes: int = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+
+    def __check_init__(self):
+        pixels = math.prod(self.shape)
+        for part in ("train", "test"):
+            images, labels = getattr(self, f"{part}_images"), getattr(self, f"{part}_labels")
+            if images.ndim != 2 or images.shape[1] != pixels or labels.shape != images.shape[:1]:
+                raise ValueError(
+                    f"{self.name}: {part} images {images.shape} and labels {labels.shape} do not "
+                    f"fit images of {self.shape[0]} x {self.shape[1]} pixels"
+                )
+
+
+def digits() -> ImageData:
+    """The 8 x 8 handwritten digits that ship with scikit-learn: 1,297 to train, 500 to test.
+
+    The test images are 50 of each class, spaced evenly over the file, whose images of one writer
+    stand together. Both parts keep the order of the file, in which the classes are mixed.
+    """
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    images, labels = (bunch.data / 16).astype(np.float32), bunch.target.astype(np.int32)
+    test = np.zeros(len(labels), bool)
+    for c in range(10):
+        of_class = np.flatnonzero(labels == c)
+        test[of_class[np.arange(50) * len(of_class) // 50]] = True
+    return ImageData(
+        train_images=jnp.asarray(images[~test]),
+        train_labels=jnp.asarray(labels[~test]),
+        test_images=jnp.asarray(images[test]),
+        test_labels=jnp.asarray(labels[test]),
+        shape=(8, 8),
+        classes=10,
+        name="digits",
+    )
+
+
+_MNIST_FILES = {
+    "train_images": "train-images-idx3-ubyte",
+    "train_labels": "train-labels-idx1-ubyte",
+    "test_images": "t10k-images-idx3-ubyte",
+    "test_labels": "t10k-labels-idx1-ubyte",
+}
+
+
+def mnist(directory: str | Path) -> ImageData:
+    """MNIST, read from the four files of its distribution (IDX format), gzipped or not.
+
+    Any data set in the same four files (Fashion-MNIST, KMNIST) is read as well.
+
+    **Arguments:**
+
+    - `directory`: the folder that holds `train-images-idx3-ubyte`, `train-labels-idx1-ubyte`,
+        `t10k-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, each with or without `.gz`.
+
+    **Raises:** `FileNotFoundError` naming the missing files; `ValueError` for a file that is not
+    what its name says.
+    """
+    directory = Path(directory)
+    found = {part: _find(directory, stem) for part, stem in _MNIST_FILES.items()}
+    missing = [_MNIST_FILES[part] for part, path in found.items() if path is None]
+    if missing:
+        raise FileNotFoundError(
+            f"MNIST needs {', '.join(missing)} (or the same with .gz) in {directory}"
+        )
+    arrays = {part: _read_idx(path) for part, path in found.items() if path is not None}
+    for part in ("train", "test"):
+        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
+        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
+            raise ValueError(
+                f"{found[f'{part}_images']} holds {images.shape} and "
+                f"{found[f'{part}_labels']} {labels.shape}: not images and their labels"
+            )
+    if arrays["train_images"].shape[1:] != arrays["test_images"].shape[1:]:
+        raise ValueError(f"train and test images in {directory} differ in size")
+    rows, columns = arrays["train_images"].shape[1:]
+
+    def flat(images: np.ndarray) -> Array:
+        return jnp.asarray(images.reshape(len(images), -1).astype(np.float32) / np.float32(255))
+
+    return ImageData(
+        train_images=flat(arrays["train_images"]),
+        train_labels=jnp.asarray(arrays["train_labels"].astype(np.int32)),
+        test_images=flat(arrays["test_images"]),
+        test_labels=jnp.asarray(arrays["test_labels"].astype(np.int32)),
+        shape=(rows, columns),
+        classes=int(arrays["train_labels"].max()) + 1,
+        name="mnist",
+    )
+
+
+def _find(directory: Path, stem: str) -> Path | None:
+    for name in (stem, stem + ".gz"):
+        if (directory / name).is_file():
+            return directory / name
+    return None
+
+
+def _read_idx(path: Path) -> np.ndarray:
+    """An IDX file of unsigned bytes: magic 0, 0, 8, ndim; ndim big-endian sizes; the bytes."""
+    raw = path.read_bytes()
+    if path.suffix == ".gz":
+        raw = gzip.decompress(raw)
+    ndim = 3 if "idx3" in path.name else 1
+    if raw[:4] != bytes((0, 0, 8, ndim)):
+        raise ValueError(f"{path} is not an IDX file of unsigned bytes with {ndim} dimensions")
+    header = 4 + 4 * ndim
+    sizes = tuple(int(n) for n in np.frombuffer(raw[4:header], ">u4"))
+    if len(sizes) != ndim or len(raw) - header != math.prod(sizes):
+        raise ValueError(f"{path} announces {sizes} values and holds {len(raw) - header} bytes")
+    return np.frombuffer(raw, np.uint8, offset=header).reshape(sizes)
+
+
+def prototypes(
+    *,
+    key: PRNGKeyArray,
+    classes: int = 10,
+    shape: tuple[int, int] = (8, 8),
+    train: int = 1000,
+    test: int = 500,
+    noise: float = 0.3,
+) -> ImageData:
+    """Synthetic images: one prototype a class, uniform in [0, 1], plus Gaussian pixel noise.
+
+    **Arguments:**
+
+    - `classes`, `shape`: how many prototypes, of which size.
+    - `train`, `test`: how many images; classes take turns.
+    - `noise`: standard deviation of the noise. The sum is clipped to [0, 1].
+    """
+    pixels = math.prod(shape)
+    prototype_key, train_key, test_key = jax.random.split(key, 3)
+    centres = jax.random.uniform(prototype_key, (classes, pixels), jnp.float32)
+
+    def draw(size: int, key: PRNGKeyArray) -> tuple[Array, Array]:
+        labels = jnp.arange(size, dtype=jnp.int32) % classes
+        spread = noise * jax.random.normal(key, (size, pixels), jnp.float32)
+        return jnp.clip(centres[labels] + spread, 0, 1), labels
+
+    train_images, train_labels = draw(train, train_key)
+    test_images, test_labels = draw(test, test_key)
+    return ImageData(
+        train_images=train_images,
+        train_labels=train_labels,
+        test_images=test_images,
+        test_labels=test_labels,
+        shape=shape,
+        classes=classes,
+        name="prototypes",
+    )

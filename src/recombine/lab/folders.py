@@ -1,0 +1,15 @@
+"""Where things that outlive a run are kept."""
+
+import os
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """Compiled programs and data sets: `RECOMBINE_CACHE`, or `recombine` in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("RECOMBINE_CACHE") or Path(base) / "recombine")
+
+
+def data_folder(name: str) -> Path:
+    """The files of a data set."""
+    return cache_folder() / "data" / name

@@ -1,0 +1,76 @@
+"""What must be true of every registered study. A new study inherits all of it."""
+
+from pathlib import Path
+
+import pytest
+
+from recombine.lab import Store
+from recombine.lab.registry import load, select
+from recombine.lab.run import collect, execute, plan, verdicts
+from recombine.lab.study import PRESETS
+from recombine.studies import STUDIES
+
+DOCS = Path(__file__).parents[2] / "docs" / "studies"
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """A store in which every study has been run at preset smoke."""
+    plans = plan(select([]), "smoke")
+    with Store.create(tmp_path_factory.mktemp("smoke")) as store:
+        execute(plans, store)
+        yield store, {p.study.name: p for p in plans}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_trial_of_the_smoke_preset_finishes(name, smoke):
+    store, plans = smoke
+    assert store.failures(name, plans[name].settings) == []
+    results = collect(plans[name].study, plans[name].settings, store)
+    assert len(results.records) == len(plans[name].trials)
+    assert all(r.metrics for r in results.records)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_claim_is_judged_at_preset_smoke(name, smoke):
+    store, plans = smoke
+    results = collect(plans[name].study, plans[name].settings, store)
+    assert {v.verdict for v in verdicts(plans[name].study, results)} == {"undecided"}
+
+
+def test_the_report_has_a_page_for_every_study(smoke, tmp_path):
+    from recombine.lab.report import write_report
+
+    index = write_report(smoke[0], tmp_path / "report")
+    text = index.read_text()
+    for name in STUDIES:
+        assert name in text
+    assert len(list((tmp_path / "report").rglob("*.html"))) == len(STUDIES) + 1
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_is_described_in_full(name):
+    study = load(name)
+    assert study.name == name
+    assert study.question.endswith("?")
+    assert study.source.document
+    assert study.source.where
+    assert study.claims
+    assert study.figures
+    names = [c.name for c in study.claims] + [f.name for f in study.figures]
+    assert len(set(names)) >= max(len(study.claims), len(study.figures))
+    assert all(meaning for _, _, meaning in study.settings()), "every setting has a docstring"
+    assert all(study.presets[p].cost for p in PRESETS), "every preset says what it costs"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_judges_claims_on_enough_seeds(name):
+    study = load(name)
+    assert study.presets["laptop"].seeds >= max(5, *(c.seeds for c in study.claims))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_a_page_in_the_docs_that_names_all_its_claims(name):
+    text = (DOCS / f"{name}.md").read_text()
+    for claim in load(name).claims:
+        assert claim.name in text

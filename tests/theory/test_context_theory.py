@@ -1,0 +1,104 @@
+"""Eq. 24-29: one linear path against a path a context."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recombine import models, tasks, theory
+
+pytestmark = pytest.mark.usefixtures("x64")
+
+
+def test_population_statistics_are_the_integrals():
+    # Gauss-Legendre quadrature of two points is exact for these polynomials.
+    nodes, weights = np.polynomial.legendre.leggauss(2)
+    x = np.array([(a, b) for a in nodes for b in nodes])
+    w = np.array([u * v for u in weights for v in weights]) / 4
+    statistics = theory.context_statistics()
+    for c in range(2):
+        assert np.allclose(statistics.Sigma_yx[c, 0], (w * x[:, c]) @ x / 2)
+        assert np.allclose(statistics.Sigma_x[c, c], (w * x.T) @ x / 2)
+    assert np.all(statistics.Sigma_x[0, 1] == 0)
+    assert np.all(statistics.Sigma_x[1, 0] == 0)
+    assert np.allclose(statistics.linear_Sigma_yx, statistics.Sigma_yx.sum(0))
+    assert np.allclose(statistics.linear_Sigma_x, statistics.Sigma_x.sum((0, 1)))
+    assert statistics.Sigma_y[0, 0] == pytest.approx(1 / 3)
+
+
+def test_the_linear_network_averages_and_keeps_half_of_the_loss():
+    statistics = theory.context_statistics()
+    W = theory.linear_context_solution(statistics)
+    assert np.allclose(W, [[0.5, 0.5]])
+    assert theory.linear_context_loss(W, statistics) == pytest.approx(1 / 12)
+    assert theory.linear_context_loss(jnp.zeros((1, 2)), statistics) == pytest.approx(1 / 6)
+    gradient = jax.grad(theory.linear_context_loss)(W, statistics)
+    assert np.allclose(gradient, 0, atol=1e-15)
+
+
+def test_the_gated_network_reads_off_the_right_input():
+    statistics = theory.context_statistics()
+    W = theory.gated_context_solution(statistics)
+    assert np.allclose(W, [[[1, 0]], [[0, 1]]])
+    assert theory.gated_context_loss(W, statistics) == pytest.approx(0, abs=1e-15)
+    assert theory.gated_context_loss(jnp.zeros((2, 1, 2)), statistics) == pytest.approx(1 / 6)
+    both = jnp.stack([jnp.zeros_like(W), W])
+    assert np.allclose(theory.gated_context_loss(both, statistics), [1 / 6, 0], atol=1e-15)
+
+
+def test_gating_both_paths_with_one_map_is_the_linear_network():
+    statistics = theory.context_statistics()
+    W = jnp.array([[0.3, -0.7]])
+    assert theory.gated_context_loss(jnp.stack([W, W]), statistics) == pytest.approx(
+        float(theory.linear_context_loss(W, statistics))
+    )
+
+
+def test_mode_strengths_approach_the_solutions():
+    assert theory.linear_context_mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1 / np.sqrt(2))
+    assert theory.gated_context_mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_two_layer_networks_follow_their_mode_strengths(gated):
+    """Gradient descent under the population statistics, from decoupled weights."""
+    statistics = theory.context_statistics()
+    a0, dt, steps = 1e-2, 0.01, 6000
+    V = np.eye(2) if gated else np.ones((1, 2)) / np.sqrt(2)
+    r = np.array([0.6, 0.0, 0.8])
+    W1 = jnp.stack([np.sqrt(a0) * np.outer(r, v) for v in V])
+    W2 = jnp.stack([np.sqrt(a0) * r[None] for _ in V])
+
+    def loss(weights):
+        W = weights[1] @ weights[0]
+        if gated:
+            return theory.gated_context_loss(W, statistics)
+        return theory.linear_context_loss(W[0], statistics)
+
+    def step(weights, _):
+        value, gradient = jax.value_and_grad(loss)(weights)
+        return jax.tree.map(lambda W, dW: W - dt * dW, weights, gradient), (
+            value,
+            (weights[1] @ weights[0])[0, 0] @ V[0],
+        )
+
+    _, (losses, strengths) = jax.lax.scan(step, (W1, W2), None, length=steps)
+    strength = theory.gated_context_mode_strength if gated else theory.linear_context_mode_strength
+    assert np.abs(strengths - strength(dt * jnp.arange(steps), a0, 1.0)).max() < 1e-3
+    assert losses[-1] == pytest.approx(0 if gated else 1 / 12, abs=1e-4)
+
+
+def test_the_loss_from_statistics_is_that_of_the_gated_network_on_a_sample():
+    task = tasks.ContextTask()
+    batch = task.sample(50, key=jax.random.key(1))
+    statistics = task.statistics(batch)
+    for gated, loss in ((True, theory.gated_context_loss), (False, theory.linear_context_loss)):
+        network = models.GatedLinearNetwork.random(
+            models.pathway_graph(2 if gated else 1), 0.5, key=jax.random.key(2)
+        )
+        W = jnp.stack(
+            [network.weights[f"out{p}"] @ network.weights[f"in{p}"] for p in range(1 + gated)]
+        )
+        assert network.loss(task.gated_examples(batch, gated=gated)) == pytest.approx(
+            float(loss(W if gated else W[0], statistics))
+        )
