@@ -61,21 +61,12 @@ def test_permuted_ring_is_a_ring_with_its_columns_in_another_order(key):
 
 def test_random_regular_masks_are_uniform():
     # There are 90 binary 4 x 4 matrices with all row and column sums 2.
-    keys = jax.random.split(jax.random.key(0), 900)
+    keys = jax.random.split(jax.random.key(0), 720)
     masks = np.stack([np.asarray(splits.random_regular_mask(4, 2, key=key)) for key in keys])
     _, counts = np.unique(masks.reshape(len(masks), -1), axis=0, return_counts=True)
     assert len(counts) == 90
-    chi_square = np.sum((counts - 10) ** 2 / 10)
+    chi_square = np.sum((counts - 8) ** 2 / 8)
     assert 45 < chi_square < 145  # 89 degrees of freedom: mean 89, sd 13.3
-
-
-def test_random_regular_masks_leave_the_ring():
-    key = jax.random.key(0)
-    families = [
-        splits.routing_report(splits.random_regular_mask(12, 3, key=k)).family
-        for k in jax.random.split(key, 10)
-    ]
-    assert families.count("ring") <= 1
 
 
 def test_random_masks_are_deterministic_in_their_key():

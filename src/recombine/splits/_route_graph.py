@@ -57,16 +57,16 @@ def spectral_gap(mask: Bool[ArrayLike, "M_in M_out"]) -> float:
         return 0.0
     if 1 in trained.shape:
         return 1.0
-    plain, normalised = (
-        np.linalg.svd(matrix, compute_uv=False)
-        for matrix in (trained.astype(float), _normalised(trained))
-    )
+    return _slowest_mode(trained)[0]
+
+
+def _slowest_mode(trained: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """The gap of a connected mask, and where its slowest mode places inputs and outputs."""
+    rows, columns = np.sqrt(trained.sum(1)), np.sqrt(trained.sum(0))
+    plain = np.linalg.svd(trained.astype(float), compute_uv=False)
+    U, normalised, Vt = np.linalg.svd(trained / np.outer(rows, columns), full_matrices=False)
     relative = np.sqrt(plain[1] / plain[0] * normalised[1] / normalised[0])
-    return float(np.clip(1 - relative, 0, 1))
-
-
-def _normalised(trained: np.ndarray) -> np.ndarray:
-    return trained / np.sqrt(trained.sum(1, keepdims=True) * trained.sum(0))
+    return float(np.clip(1 - relative, 0, 1)), U[:, 1] / rows, Vt[1] / columns
 
 
 def mask_family(mask: Bool[ArrayLike, "M_in M_out"]) -> Family:
@@ -135,10 +135,11 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
     trained = np.array(mask, bool)
     routes = list(joining_routes(route_components(trained)))
     trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
-    while spectral_gap(trained) < gap and not trained.all():
-        U, _, Vt = np.linalg.svd(_normalised(trained))
-        u, v = U[:, 1] / np.sqrt(trained.sum(1)), Vt[1] / np.sqrt(trained.sum(0))
-        apart = np.where(trained, -np.inf, (u[:, None] - v) ** 2)
+    while not (1 in trained.shape or trained.all()):
+        reached, inputs, outputs = _slowest_mode(trained)
+        if reached >= gap:
+            break
+        apart = np.where(trained, -np.inf, (inputs[:, None] - outputs) ** 2)
         i, j = np.unravel_index(np.argmax(apart), apart.shape)
         trained[i, j] = True
         routes.append((int(i), int(j)))

@@ -62,12 +62,13 @@ def random_regular_mask(M: int, K: int, *, key: PRNGKeyArray) -> Bool[Array, "M 
     rng = _host_generator(key)
     mask = _circulant(M, np.arange(K))[:, rng.permutation(M)]
     trades = 10 * M * M.bit_length() if M > 1 else 0
-    for _ in range(trades):
-        i, k = rng.choice(M, 2, replace=False)
+    first_of_pair = rng.integers(M, size=trades)
+    second_of_pair = (first_of_pair + rng.integers(1, max(M, 2), size=trades)) % M
+    for i, k in zip(first_of_pair, second_of_pair, strict=True):
         pool = rng.permutation(np.flatnonzero(mask[i] ^ mask[k]))
-        first, second = np.split(pool, 2)
-        mask[i, first], mask[k, first] = True, False
-        mask[i, second], mask[k, second] = False, True
+        half = len(pool) // 2
+        mask[i, pool[:half]], mask[k, pool[:half]] = True, False
+        mask[i, pool[half:]], mask[k, pool[half:]] = False, True
     return jnp.asarray(mask)
 
 

@@ -7,8 +7,19 @@ import numpy as np
 
 from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
-    Beside, Claim, Figure, Judgement, Preset, Results, Run, Source, Study, figures, grid, reference,
-)  # fmt: skip
+    Beside,
+    Claim,
+    Figure,
+    Judgement,
+    Preset,
+    Results,
+    Run,
+    Source,
+    Study,
+    figures,
+    grid,
+    reference,
+)
 
 from . import DOCUMENT
 

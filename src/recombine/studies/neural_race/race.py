@@ -7,8 +7,17 @@ import numpy as np
 
 from recombine import learning, models, splits, tasks, theory
 from recombine.lab import (
-    Claim, Figure, Judgement, Preset, Results, Run, Source, Study, figures, grid,
-)  # fmt: skip
+    Claim,
+    Figure,
+    Judgement,
+    Preset,
+    Results,
+    Run,
+    Source,
+    Study,
+    figures,
+    grid,
+)
 
 from . import DOCUMENT
 

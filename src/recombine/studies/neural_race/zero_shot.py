@@ -1,14 +1,26 @@
 """Figure 5c: how many routes must be trained before the others work?"""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from recombine import learning, models, probes, splits, tasks
 from recombine.lab import (
-    Beside, Claim, Figure, Judgement, Preset, Results, Run, Source, Study, figures, grid, reference,
-)  # fmt: skip
+    Beside,
+    Claim,
+    Figure,
+    Judgement,
+    Preset,
+    Results,
+    Run,
+    Source,
+    Study,
+    figures,
+    grid,
+    reference,
+)
 
 from . import DOCUMENT
 
@@ -87,9 +99,8 @@ def forty_percent(results: Results) -> Judgement:
 
 def largest_rise(errors: dict[int, np.ndarray]) -> float:
     """By how many standard errors a mean exceeds the one before it, at most."""
-    groups = list(errors.values())
     rises = []
-    for before, after in zip(groups, groups[1:], strict=False):
+    for before, after in pairwise(errors.values()):
         spread = np.sqrt(before.var(ddof=1) / len(before) + after.var(ddof=1) / len(after))
         rises.append((after.mean() - before.mean()) / spread)
     return float(max(rises))
