@@ -178,6 +178,15 @@ def test_the_papers_values_are_hollow_diamonds():
     assert (list(trace.x), list(trace.y)) == ([0.1], [215])
 
 
+def test_further_series_of_the_papers_have_other_shapes():
+    figure = figures.panels("a", "b", x="", y="")
+    for panel in (0, 1):
+        for name in ("trained", "untrained"):
+            figures.add_reference(figure, 0.1, 215, name, panel=panel)
+    symbols = [(t.name, t.marker.symbol) for t in figure.data]
+    assert symbols == [("trained", "diamond"), ("untrained", "square")] * 2
+
+
 def test_levels_span_their_panel_and_carry_a_label():
     figure = figures.panels("a", "b", x="", y="")
     figures.add_level(figure, 0.4, "40 %", axis="x", panel=1)

@@ -193,7 +193,7 @@ def page(site, name):
 def test_the_overview_counts_studies_and_verdicts(site):
     text = Page(site / "index.html").text
     # The second study has failed trials, so none of its claims is decided.
-    assert "2 studies, 8 claims: 1 holds, 1 fails, 6 are undecided." in text
+    assert "2 studies, 8 claims: 1 holds, 1 fails, 6 undecided." in text
     assert "Does it work?" in text
     assert "✓ 1 holds" in text
     assert "preset laptop, changed" in text
@@ -224,8 +224,9 @@ def test_a_page_shows_claims_with_verdict_place_and_evidence(site):
 def test_a_page_puts_our_numbers_beside_the_papers(site):
     text = page(site, "first").text
     # K = 1 with seeds 0, 1, 2: errors 1, 1.5, 2; t(2) = 4.3027, so 1.5 -+ 4.3027 * .5 / sqrt(3).
-    assert "error, K = 1 1.5 0.2579 to 2.742 3 2.5 ± 0.25 (SD) figure 5c read off" in text
+    assert "error, K = 1 1.5 0.2579 to 2.742 3 2.5 ± 0.25 (SD) figure 5c1 " in text
     assert "not measured – – 0 1.5×10⁻⁷" in text
+    assert text.count("read off") == 1  # a remark on several numbers is made once, below them
 
 
 def test_a_page_shows_configuration_cost_and_provenance(site):
@@ -443,6 +444,20 @@ def test_a_file_is_refused(store, tmp_path):
         write_report(store, tmp_path / "out")
 
 
+def test_a_folder_that_cannot_be_made_is_a_users_mistake(store, tmp_path):
+    fill(store, study_file(tmp_path, "unwritable"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written"):
+        write_report(store, tmp_path / "file" / "out")
+
+
+def test_the_folders_above_are_made(store, tmp_path):
+    fill(store, study_file(tmp_path, "above"))
+    index = write_report(store, tmp_path / "a/b/out")
+    assert index.exists()
+    assert [p.name for p in (tmp_path / "a/b").iterdir()] == ["out"]
+
+
 def test_an_empty_store_is_refused(store, tmp_path):
     with pytest.raises(UserError, match="run a study first"):
         write_report(store, tmp_path / "out")
@@ -532,11 +547,13 @@ def test_evidence_is_laid_out_by_its_form():
     records = _text.evidence([{"a": 1, "b": True}, {"a": 2, "b": None}])
     assert records.header == ["a", "b"]
     assert records.rows == [("", ["1", "yes"]), ("", ["2", "–"])]
+    ranges = _text.evidence({"150": {"mean": 77.0, "range": [71.0, 83.5]}})
+    assert ranges.rows == [("150", ["77", "71, 83.5"])]
     matrix = _text.evidence([[1.0, 2.0], [3.0, 4.0]])
     assert matrix.rows == [("", ["1", "2"]), ("", ["3", "4"])]
-    pairs = dict(_text.evidence({"all_seeds": [0.5, 2.0], "inner": {"x": {"y": [1]}}}).pairs)
+    pairs = dict(_text.evidence({"all_seeds": [0.5, 2.0], "inner": {"x": {"y": [1, 2, 3]}}}).pairs)
     assert pairs["all seeds"].text == "0.5, 2"
-    assert dict(dict(pairs["inner"].pairs)["x"].pairs)["y"].text == "1"
+    assert dict(dict(pairs["inner"].pairs)["x"].pairs)["y"].text == "1, 2, 3"
 
 
 def test_web_addresses_become_links_and_nothing_else_does():

@@ -23,13 +23,14 @@ def test_every_route_takes_the_path_of_its_blocks(x64):
     network = models.SharedPathways.orthogonal(
         0.7, block_sizes=(2, 3), num_domains=6, width=8, key=jax.random.key(0)
     )
-    outputs, parts = network.outputs(X), network.scheme_outputs(X)
+    outputs, parts = jax.jit(lambda n: (n.outputs(X), n.scheme_outputs(X)))(network)
     np.testing.assert_allclose(outputs, parts.sum(0), atol=1e-13)
-    for i in range(6):
-        for j in range(6):
-            for part, q, scheme in zip(parts, (2, 3), network.schemes, strict=True):
+    for part, q, scheme in zip(parts, (2, 3), network.schemes, strict=True):
+        W1, W2, W3 = map(np.asarray, (scheme.W1, scheme.W2, scheme.W3))
+        for i in range(6):
+            for j in range(6):
                 a, b = i // q, j // q
-                W = scheme.W3[a, b, j % q] @ scheme.W2[a, b] @ scheme.W1[a, b, i % q]
+                W = W3[a, b, j % q] @ W2[a, b] @ W1[a, b, i % q]
                 np.testing.assert_allclose(part[i, j], X @ W.T, atol=1e-13)
 
 

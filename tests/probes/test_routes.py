@@ -8,7 +8,7 @@ from recombine import probes
 def test_route_error_is_half_the_squared_distance():
     Y = np.array([[1.0, 2.0], [0.0, 0.0]])
     outputs = np.zeros((2, 1, 2, 2))
-    outputs[1, 0] = Y + [[0, 0], [3, 4]]
+    outputs[1, 0] = Y + np.array([[0, 0], [3, 4]])
     np.testing.assert_allclose(probes.route_errors(outputs, Y), [[2.5], [12.5]])
 
 

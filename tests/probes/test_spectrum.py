@@ -21,7 +21,9 @@ def test_mode_strengths_read_out_the_modes_of_a_map(x64):
     W = U * s @ V.T
     np.testing.assert_allclose(probes.mode_strengths(W, U, V), s, atol=1e-12)
     np.testing.assert_allclose(
-        probes.mode_strengths(jnp.stack([[W, 2 * W]]), U, V), [[s, 2 * s]], atol=1e-12
+        probes.mode_strengths(jnp.stack([W, 2 * W])[None], U, V),
+        np.stack([s, 2 * s])[None],
+        atol=1e-12,
     )
 
 

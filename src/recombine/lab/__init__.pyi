@@ -10,6 +10,7 @@ from .folders import data_folder as data_folder
 from .reference import Beside as Beside
 from .reference import Reference as Reference
 from .reference import reference as reference
+from .report import write_report as write_report
 from .results import Results as Results
 from .run import run_study as run_study
 from .store import Store as Store

@@ -12,4 +12,6 @@ STUDIES: dict[str, str] = {
     "neural-race/race": "recombine.studies.neural_race.race",
     "neural-race/zero-shot": "recombine.studies.neural_race.zero_shot",
     "neural-race/initialization": "recombine.studies.neural_race.initialization",
+    "neural-race/digits": "recombine.studies.neural_race.digits",
+    "neural-race/digits-gain": "recombine.studies.neural_race.digits_gain",
 }

@@ -76,10 +76,10 @@ def random_labels(
 
 
 def lexicographic_labels(domains: int, classes: int = 10) -> Int[Array, "domains classes"]:
-    """The first `domains` permutations of the classes in lexicographic order, as in the paper's code.
+    """The first permutations of the classes in lexicographic order, as in the paper's code.
 
-    Permutation p gives class `p[k]` the label k. While `domains` is at most (n - 1)!, the first
-    `classes - n + 1` classes keep one label in all domains.
+    Permutation p gives class `p[k]` the label k. The first n! permutations move the last n classes
+    only: with 40 domains, classes 0 to 4 of ten have one label in all of them.
 
     **Returns:** the label that output domain j gives to class c, at [j, c].
     """

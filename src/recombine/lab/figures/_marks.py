@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What is drawn over what, whatever the order of the calls.
 LAYERS = ("seeds", "curve", "mean", "theory", "reference")
+HOLLOW = ("diamond", "square", "triangle-up", "circle")
 
 
 def add_seeds(
@@ -157,8 +158,10 @@ def add_points(
 def add_reference(
     figure: "go.Figure", x: ArrayLike, y: ArrayLike, name: str = "paper", *, panel: int = 0
 ) -> None:
-    """The paper's published values: hollow diamonds."""
+    """The paper's published values: hollow diamonds, other shapes for further series of them."""
     edge = {"color": INK, "width": 1.75}
+    before = list(dict.fromkeys(t.name for t in figure.data if _kind(t) == "reference"))
+    nth = before.index(name) if name in before else len(before)
     _scatter(
         figure,
         panel,
@@ -167,7 +170,7 @@ def add_reference(
         name=name,
         color=INK,
         mode="markers",
-        marker={"symbol": "diamond", "size": 11, "color": PAPER, "line": edge},
+        marker={"symbol": HOLLOW[nth % len(HOLLOW)], "size": 11, "color": PAPER, "line": edge},
         layer="reference",
     )
 
@@ -246,6 +249,10 @@ def _scatter(
         figure.data = sorted(figure.data, key=_height)
 
 
+def _kind(trace: Any) -> str:
+    return trace.meta.get("kind", "") if isinstance(trace.meta, dict) else ""
+
+
 def _height(trace: Any) -> int:
-    kind = trace.meta.get("kind") if isinstance(trace.meta, dict) else None
+    kind = _kind(trace)
     return LAYERS.index(kind) if kind in LAYERS else LAYERS.index("curve")

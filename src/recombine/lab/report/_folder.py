@@ -1,7 +1,7 @@
 """The folder that a report goes to: never somebody else's, never half a report."""
 
-import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,10 +29,14 @@ def refuse_foreign(out: Path) -> None:
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
     """A new folder beside `out`, whose entries take the place of those of `out` at the end."""
-    stage = out.parent / f".{out.name}-{os.getpid()}"
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise _unwritable(out, error) from None
     new, old = stage / "new", stage / "old"
     try:
-        new.mkdir(parents=True)
+        new.mkdir()
         old.mkdir()
         yield new
         (new / MARKER).touch()

@@ -96,6 +96,11 @@ class StudyPage:
         return {w: sum(c.verdict.verdict == w for c in self.claims) for w in VERDICTS}
 
     @property
+    def remarks(self) -> list[str]:
+        """What there is to say of the paper's numbers, each remark once."""
+        return list(dict.fromkeys(n.paper.note for n in self.numbers if n.paper.note))
+
+    @property
     def seconds(self) -> float:
         return sum(r.seconds for r in self.results.records)
 

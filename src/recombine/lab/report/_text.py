@@ -13,23 +13,24 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 DIGITS = 4
-"""Significant digits of the numbers on a page."""
+"""Significant digits of measurements. Settings and evidence have those that claims are given."""
+EXACT_DIGITS = 6
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:)\]]")
 
 
-def number(value: float) -> str:
+def number(value: float, digits: int = DIGITS) -> str:
     """A number as people write it: `0.0123`, `1.2×10⁻⁷`."""
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "−∞"}.get(value, "not a number")
     if value == 0:
         return "0"
     if 1e-4 <= abs(value) < 1e6:
-        decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
         text = f"{value:.{decimals}f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
-        mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         mantissa = mantissa.rstrip("0").rstrip(".")
         text = f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
     return text.replace("-", "−")
@@ -42,7 +43,7 @@ def value(thing: Any) -> str:
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, float):
-        return number(thing)
+        return number(thing, EXACT_DIGITS)
     if isinstance(thing, int):
         return str(thing).replace("-", "−")
     if isinstance(thing, (list, tuple)):
@@ -95,8 +96,15 @@ def _is_table(things: Any) -> bool:
     return (
         all(isinstance(t, dict) and t for t in things)
         and len({tuple(t) for t in things}) == 1
-        and not any(isinstance(v, (dict, list)) for t in things for v in t.values())
+        and all(_is_short(v) for t in things for v in t.values())
     )
+
+
+def _is_short(thing: Any) -> bool:
+    """Whether a cell of a table has room for it: a value, or a range."""
+    if isinstance(thing, (list, tuple)):
+        return len(thing) <= 2 and not _holds_records(thing)
+    return not isinstance(thing, dict)
 
 
 def _holds_records(things: Any) -> bool:
