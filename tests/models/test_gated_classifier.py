@@ -14,48 +14,44 @@ M, INPUTS, WIDTH, CLASSES = 3, 5, 4, 6
 def with_biases(model, seed=0):
     """The model with random biases, which start at 0."""
     rng = np.random.default_rng(seed)
-    return jax.tree.map(lambda x: x + rng.normal(size=x.shape).astype(x.dtype) * 0.3, model)
+    return jax.tree.map(
+        lambda x: jnp.asarray(np.asarray(x) + 0.3 * rng.normal(size=x.shape)), model
+    )
 
 
 def leaky(x):
     return x if x > 0 else 0.01 * x
 
 
-def slow_module(weights, h, within):
-    for n, (W, b) in enumerate(weights):
+def slow_module(layers, h, within):
+    for n, (W, b) in enumerate(layers):
         if n:
             h = [within(v) for v in h]
-        h = [float(np.dot(row, h) + c) for row, c in zip(W, b, strict=True)]
+        h = [
+            sum(w * v for w, v in zip(row, h, strict=True)) + c for row, c in zip(W, b, strict=True)
+        ]
     return h
 
 
-def slow_route(model, x, i, j, *, placement, nonlinear, shared):
+def slow_route(model, x, i, j, *, placement, shared):
     """Logits of route (i, j) on one input, with lists and scalars."""
-    f = leaky if nonlinear else (lambda v: v)
-    within = f if placement == "within" else (lambda v: v)
-    between = f if placement == "between" else (lambda v: v)
+    within, between = (leaky, float) if placement == "within" else (float, leaky)
 
     def of(layers, index):
-        return [
-            (np.asarray(layer.weight, float), np.asarray(layer.bias, float))
-            if index is None
-            else (np.asarray(layer.weight[index], float), np.asarray(layer.bias[index], float))
-            for layer in layers
-        ]
+        """The layers of one domain, or those that all share."""
+        both = [(np.asarray(layer.weight), np.asarray(layer.bias)) for layer in layers]
+        return both if index is None else [(W[index], b[index]) for W, b in both]
 
-    h = slow_module(of(model.encoders, i), list(x), within)
-    h = [between(v) for v in h]
-    h = slow_module(of(model.hidden, None if shared else i), h, within)
-    h = [between(v) for v in h]
-    return slow_module(of(model.decoders, j), h, within)
+    h = slow_module(of(model.encoders, i), x, within)
+    h = slow_module(of(model.hidden, None if shared else i), [between(v) for v in h], within)
+    return slow_module(of(model.decoders, j), [between(v) for v in h], within)
 
 
 @pytest.mark.parametrize("kind", [GatedClassifier, UnsharedClassifier])
-@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("placement", ["within", "between"])
-@pytest.mark.parametrize("nonlinear", [False, True])
 @pytest.mark.usefixtures("x64")
-def test_all_routes_at_once_agree_with_a_plain_loop(kind, layers, placement, nonlinear):
+def test_all_routes_at_once_agree_with_a_plain_loop(kind, layers, placement):
     model = with_biases(
         kind(
             M,
@@ -63,25 +59,32 @@ def test_all_routes_at_once_agree_with_a_plain_loop(kind, layers, placement, non
             WIDTH,
             CLASSES,
             layers_per_module=layers,
-            activation=jax.nn.leaky_relu if nonlinear else identity,
+            activation=jax.nn.leaky_relu,
             placement=placement,
             key=jax.random.key(1),
         )
     )
     inputs = np.random.default_rng(2).normal(size=(4, M, INPUTS))
-    logits = model(jnp.asarray(inputs))
+    logits = np.asarray(eqx.filter_jit(model)(inputs))
     assert logits.shape == (4, M, M, CLASSES)
     for b, i, j in itertools.product(range(4), range(M), range(M)):
-        expected = slow_route(
-            model,
-            inputs[b, i],
-            i,
-            j,
-            placement=placement,
-            nonlinear=nonlinear,
-            shared=kind is GatedClassifier,
-        )
+        shared = kind is GatedClassifier
+        expected = slow_route(model, inputs[b, i], i, j, placement=placement, shared=shared)
         assert np.allclose(logits[b, i, j], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("x64")
+def test_a_network_of_identities_is_a_product_of_matrices():
+    model = GatedClassifier(
+        M, INPUTS, WIDTH, CLASSES, layers_per_module=2, activation=identity, key=jax.random.key(1)
+    )
+    x = np.random.default_rng(2).normal(size=(1, M, INPUTS))
+    E, D = (
+        [np.asarray(layer.weight) for layer in part] for part in (model.encoders, model.decoders)
+    )
+    H = [np.asarray(layer.weight) for layer in model.hidden]
+    expected = D[1][2] @ D[0][2] @ H[1] @ H[0] @ E[1][0] @ E[0][0] @ x[0, 0]
+    assert np.allclose(eqx.filter_jit(model)(x)[0, 0, 2], expected, rtol=1e-12, atol=1e-14)
 
 
 def test_a_nonlinearity_within_one_layer_modules_does_nothing():
@@ -92,8 +95,9 @@ def test_a_nonlinearity_within_one_layer_modules_does_nothing():
     between = GatedClassifier(
         *args, activation=jax.nn.leaky_relu, placement="between", key=jax.random.key(1)
     )
-    assert np.array_equal(linear(x), within(x))
-    assert not np.allclose(linear(x), between(x))
+    logits = eqx.filter_jit(linear)(x)
+    assert np.array_equal(logits, eqx.filter_jit(within)(x))
+    assert not np.allclose(logits, eqx.filter_jit(between)(x))
 
 
 def parameters(model) -> int:
@@ -151,7 +155,8 @@ def test_the_code_of_an_input_domain_does_not_depend_on_the_other_domains():
     model = GatedClassifier(M, INPUTS, WIDTH, CLASSES, key=jax.random.key(0))
     x = jax.random.normal(jax.random.key(1), (2, M, INPUTS))
     changed = x.at[:, 1].add(1.0)
-    before, after = model(x), model(changed)
+    call = eqx.filter_jit(model)
+    before, after = np.asarray(call(x)), np.asarray(call(changed))
     assert np.array_equal(before[:, [0, 2]], after[:, [0, 2]])
     assert not np.allclose(before[:, 1], after[:, 1])
 

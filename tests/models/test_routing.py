@@ -136,8 +136,9 @@ def test_inactive_domains_show_other_items():
 
 
 def test_weights_take_the_precision_in_use(x64):
-    network = models.RoutingNetwork.orthogonal(0.2, num_domains=2, key=jax.random.key(0))
+    size = {"num_domains": 2, "width": 8}
+    network = models.RoutingNetwork.orthogonal(0.2, **size, key=jax.random.key(0))
     assert all(W.dtype == jnp.float64 for W in jax.tree.leaves(network))
     with jax.enable_x64(False):
-        network = models.RoutingNetwork.orthogonal(0.2, num_domains=2, key=jax.random.key(0))
+        network = models.RoutingNetwork.orthogonal(0.2, **size, key=jax.random.key(0))
         assert all(W.dtype == jnp.float32 for W in jax.tree.leaves(network))

@@ -1,5 +1,4 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -7,7 +6,7 @@ from recombine import probes
 
 
 def random_activity(M=3, items=4, hidden=6, seed=0):
-    return jax.random.normal(jax.random.key(seed), (M, items, hidden))
+    return np.random.default_rng(seed).normal(size=(M, items, hidden))
 
 
 def test_blocks_are_dot_products_of_items_across_domains(x64):
@@ -30,7 +29,7 @@ def test_the_matrix_holds_the_blocks_domain_by_domain(x64):
 
 
 def test_identical_domains_share_everything(x64):
-    H = jnp.broadcast_to(random_activity(1), (5, 4, 6))
+    H = np.broadcast_to(random_activity(1), (5, 4, 6))
     assert probes.sharing_index(H) == pytest.approx(1)
     np.testing.assert_allclose(probes.off_diagonal_cosines(H), np.ones(20))
     assert probes.distance_ratio(H) == pytest.approx(0, abs=1e-12)
@@ -70,7 +69,7 @@ def test_centring_removes_what_all_items_have_in_common(x64):
 
 def test_measures_do_not_depend_on_rotation_or_scale(x64):
     H = random_activity()
-    Q = jax.random.orthogonal(jax.random.key(1), 6)
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))[0]
     for probe in (
         probes.sharing_index,
         probes.off_diagonal_cosines,
@@ -80,10 +79,12 @@ def test_measures_do_not_depend_on_rotation_or_scale(x64):
         np.testing.assert_allclose(probe(3 * H @ Q), probe(H), atol=1e-12)
 
 
-def test_measures_compile_and_take_numpy_arrays():
-    H = np.asarray(random_activity())
-    for probe in (probes.sharing_index, probes.off_diagonal_cosines, probes.distance_ratio):
-        np.testing.assert_allclose(jax.jit(probe)(H), probe(H), rtol=1e-4)
+def test_measures_can_be_taken_inside_a_compiled_program(x64):
+    H = random_activity()
+    together = jax.jit(lambda H: (probes.sharing_index(H), probes.off_diagonal_cosines(H)))
+    index, cosines = together(H)
+    assert index == pytest.approx(float(probes.sharing_index(H)))
+    np.testing.assert_allclose(cosines, probes.off_diagonal_cosines(H), atol=1e-12)
 
 
 def test_a_single_domain_has_no_pairs():

@@ -2,10 +2,12 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
 
+@jax.jit
 def route_errors(
     outputs: Float[ArrayLike, "*routes items features"], Y: Float[ArrayLike, "items features"]
 ) -> Float[Array, "*routes"]:
@@ -20,6 +22,7 @@ class RouteMeans(NamedTuple):
     untrained: Float[Array, "..."]
 
 
+@jax.jit
 def route_means(
     values: Float[ArrayLike, "M_in M_out *rest"], mask: Bool[ArrayLike, "M_in M_out"]
 ) -> RouteMeans:
@@ -36,6 +39,7 @@ def route_means(
     return RouteMeans(trained=mean(chosen), untrained=mean(~chosen))
 
 
+@jax.jit
 def output_grid(
     outputs: Float[ArrayLike, "M_in M_out items features"],
 ) -> Float[Array, "M_in*features M_out*items"]:

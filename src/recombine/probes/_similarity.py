@@ -4,11 +4,13 @@ Throughout, `H [M, items, hidden]` is the hidden activity that each item evokes 
 each of M input domains.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 
+@jax.jit
 def similarity_blocks(
     H: Float[ArrayLike, "M items hidden"],
 ) -> Float[Array, "M M items items"]:
@@ -22,6 +24,7 @@ def similarity_blocks(
     return (rows @ rows.T).reshape(M, items, M, items).swapaxes(1, 2)
 
 
+@jax.jit
 def similarity_matrix(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, "M*items M*items"]:
     """The blocks of `similarity_blocks` side by side, domain by domain."""
     M, items, hidden = jnp.shape(H)
@@ -36,6 +39,7 @@ def _pairs(values: Float[Array, "M M"]) -> Float[Array, ""]:
     return jnp.sum(jnp.where(different, values, 0)) / (M * (M - 1) if M > 1 else jnp.nan)
 
 
+@jax.jit
 def sharing_index(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     """How much of the representation is common to all domains.
 
@@ -47,6 +51,7 @@ def sharing_index(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     return _pairs(jnp.sum(blocks * mean, axis=(-2, -1)) / jnp.sum(mean**2))
 
 
+@jax.jit
 def off_diagonal_cosines(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, " pairs"]:
     """Cosine between each block (i, j), i != j, and the mean diagonal block.
 
@@ -60,6 +65,7 @@ def off_diagonal_cosines(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, 
     return cosines[~np.eye(M, dtype=bool)]
 
 
+@jax.jit
 def distance_ratio(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     """Distance between domains for one item, over the distance between items in one domain.
 
@@ -73,6 +79,7 @@ def distance_ratio(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     return between / within
 
 
+@jax.jit
 def centred_cosine(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     """Mean cosine between the activity of different domains, each centred over items.
 

@@ -1,9 +1,13 @@
 """Singular values of weights, and the strengths of singular modes in a network's maps."""
 
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 
+@partial(jax.jit, static_argnames="top")
 def singular_values(
     W: Float[ArrayLike, "*batch rows columns"], top: int | None = None
 ) -> Float[Array, "*batch values"]:
@@ -11,6 +15,7 @@ def singular_values(
     return jnp.linalg.svd(jnp.asarray(W), compute_uv=False)[..., :top]
 
 
+@jax.jit
 def mode_strengths(
     maps: Float[ArrayLike, "*batch features inputs"],
     U: Float[ArrayLike, "features modes"],
@@ -20,6 +25,7 @@ def mode_strengths(
     return jnp.einsum("fm,...fi,im->...m", jnp.asarray(U), jnp.asarray(maps), jnp.asarray(V))
 
 
+@jax.jit
 def off_diagonal_residual(
     W: Float[ArrayLike, "*batch rows columns"],
     left: Float[ArrayLike, "rows modes_left"],
@@ -31,6 +37,7 @@ def off_diagonal_residual(
     return jnp.max(jnp.abs(B), axis=(-2, -1), where=off_diagonal, initial=0)
 
 
+@jax.jit
 def hidden_to_input_ratio(
     W1: Float[ArrayLike, "*batch hidden inputs"],
     W2: Float[ArrayLike, "hidden hidden"],

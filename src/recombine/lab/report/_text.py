@@ -12,9 +12,8 @@ from markupsafe import Markup, escape
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-DIGITS = 4
-"""Significant digits of measurements. Settings and evidence have those that claims are given."""
-EXACT_DIGITS = 6
+DIGITS = 6
+"""Significant digits of a number."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:)\]]")
 
@@ -43,7 +42,7 @@ def value(thing: Any) -> str:
     if isinstance(thing, bool):
         return "yes" if thing else "no"
     if isinstance(thing, float):
-        return number(thing, EXACT_DIGITS)
+        return number(thing)
     if isinstance(thing, int):
         return str(thing).replace("-", "−")
     if isinstance(thing, (list, tuple)):

@@ -220,7 +220,7 @@ def nothing_shared(results: Results) -> Judgement:
 
 def draw_accuracy(figure, runs: Results, panel: int) -> None:
     """Accuracy of untrained and trained routes against K/M, in one panel."""
-    for color, name in enumerate(("untrained", "trained")):
+    for color, name in ((1, "trained"), (0, "untrained")):
         accuracy = by_fraction(runs, f"{name}_accuracy")
         figures.add_points(
             figure, list(accuracy), list(accuracy.values()), f"{name} routes",

@@ -41,7 +41,7 @@ def draw_gains(results: Results):
         log_x=True,
     )  # fmt: skip
     for panel, inputs in enumerate(("permuted", "rotated")):
-        for color, name in enumerate(("untrained", "trained")):
+        for color, name in ((1, "trained"), (0, "untrained")):
             accuracy = by_gain(results, f"{name}_accuracy", inputs)
             figures.add_points(
                 figure, list(accuracy), list(accuracy.values()), f"{name} routes",

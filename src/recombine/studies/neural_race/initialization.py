@@ -148,7 +148,7 @@ def large_scales_are_lazy(results: Results) -> Judgement:
 
 def draw_errors(results: Results):
     figure = figures.panels("", x="initial scale σ₀", y="error")
-    for color, name in enumerate(("untrained", "trained")):
+    for color, name in ((1, "trained"), (0, "untrained")):
         errors = by_scale(results, f"{name}_error")
         figures.add_points(
             figure, list(errors), list(errors.values()), f"{name} routes", color=color

@@ -225,9 +225,7 @@ def draw_losses(results: Results):
 
 
 def draw_singular_values(results: Results):
-    figure = figures.panels(
-        "input and output weights", "hidden weights", x="epoch", y="singular value"
-    )
+    figure = figures.panels("input weights", "hidden weights", x="epoch", y="singular value")
     for mode in range(4):
         for panel, stage in enumerate(("in", "hidden")):
             epochs, values = results.curve(f"singular_{stage}_{mode}", init="random")

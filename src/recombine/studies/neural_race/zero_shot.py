@@ -123,8 +123,9 @@ def draw_errors(results: Results):
     M = results.values("M")[0]
     for panel, mask in enumerate(("ring", "random")):
         runs = results.where(mask=mask)
-        for color, (name, Ks) in enumerate(
-            (("untrained", fractions(runs)), ("trained", runs.values("K")))
+        for color, name, Ks in (
+            (1, "trained", runs.values("K")),
+            (0, "untrained", fractions(runs)),
         ):
             errors = [runs.metric(f"{name}_error", K=k) for k in Ks]
             x = [k / M for k in Ks]
