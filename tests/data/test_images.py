@@ -121,9 +121,17 @@ def test_prototypes_without_noise_repeat_one_image_a_class():
 def test_noisy_prototypes_stay_in_range_and_are_nearest_to_their_own_prototype():
     clean = prototypes(noise=0.0, train=10, test=1, key=jax.random.key(1))
     noisy = prototypes(noise=0.3, train=400, test=1, key=jax.random.key(1))
-    assert noisy.train_images.min() >= 0
-    assert noisy.train_images.max() <= 1
-    residual = noisy.train_images - clean.train_images[noisy.train_labels]
-    assert 0.15 < float(residual.std()) < 0.3
-    distances = jnp.linalg.norm(noisy.train_images[:, None] - clean.train_images, axis=-1)
-    assert float((distances.argmin(1) == noisy.train_labels).mean()) > 0.98
+    centres, images, labels = map(
+        np.asarray, (clean.train_images, noisy.train_images, noisy.train_labels)
+    )
+    assert images.min() >= 0
+    assert images.max() <= 1
+    assert 0.15 < (images - centres[labels]).std() < 0.3
+    distances = np.linalg.norm(images[:, None] - centres, axis=-1)
+    assert (distances.argmin(1) == labels).mean() > 0.98
+
+
+def test_prototypes_are_fixed_by_their_key():
+    first, again, other = (prototypes(key=jax.random.key(k)) for k in (2, 2, 3))
+    assert np.array_equal(first.test_images, again.test_images)
+    assert not np.array_equal(first.test_images, other.test_images)

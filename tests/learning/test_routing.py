@@ -34,7 +34,7 @@ def test_loss_at_zero_weights_is_that_of_figure_4(x64):
 
 def test_summed_loss_is_2KM_over_features_times_the_papers(x64):
     _, Y = tasks.hierarchical_items()
-    outputs = np.random.default_rng(0).normal(size=(5, 5, 4, 7))
+    outputs = jnp.asarray(np.random.default_rng(0).normal(size=(5, 5, 4, 7)))
     for K in (1, 3, 5):
         mask = splits.ring_mask(5, K)
         ratio = learning.summed_route_loss(outputs, Y, mask) / learning.mean_route_loss(
@@ -83,7 +83,7 @@ def figure_4():
 def test_loss_falls_in_the_stages_of_figure_4(figure_4):
     _, _, _, curves = figure_4
     assert curves["loss"][0] == pytest.approx(244, rel=0.01)
-    drops = probes.drop_times(curves["step"], curves["loss"], (150, 40, 9))
+    drops = probes.drop_times(curves["step"], curves["loss"], (150.0, 40.0, 9.0))
     # The ranges of 200 other seeds.
     for drop, low, high in zip(drops, (66, 138, 290), (90, 186, 356), strict=True):
         assert low < drop < high

@@ -100,18 +100,18 @@ def test_a_nonlinearity_within_one_layer_modules_does_nothing():
     assert not np.allclose(logits, eqx.filter_jit(between)(x))
 
 
-def parameters(model) -> int:
-    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_array)))
+def parameters(kind, *sizes, **options) -> int:
+    model = eqx.filter_eval_shape(kind, *sizes, key=jax.random.key(0), **options)
+    return sum(leaf.size for leaf in jax.tree.leaves(model) if hasattr(leaf, "size"))
 
 
 def test_parameters_are_counted_right_with_one_and_two_layers():
-    one = GatedClassifier(10, 64, 32, 7, key=jax.random.key(0))
-    assert parameters(one) == 10 * (64 * 32 + 32) + (32 * 32 + 32) + 10 * (32 * 7 + 7)
-    two = GatedClassifier(10, 64, 32, 7, layers_per_module=2, key=jax.random.key(0))
+    one = parameters(GatedClassifier, 10, 64, 32, 7)
+    assert one == 10 * (64 * 32 + 32) + (32 * 32 + 32) + 10 * (32 * 7 + 7)
     square = 32 * 32 + 32
-    assert parameters(two) == parameters(one) + 10 * square + square + 10 * square
-    unshared = UnsharedClassifier(10, 64, 32, 7, key=jax.random.key(0))
-    assert parameters(unshared) == parameters(one) + 9 * square
+    two = parameters(GatedClassifier, 10, 64, 32, 7, layers_per_module=2)
+    assert two == one + 10 * square + square + 10 * square
+    assert parameters(UnsharedClassifier, 10, 64, 32, 7) == one + 9 * square
 
 
 def bounds_reached(layer, bound):
@@ -145,9 +145,9 @@ def test_the_stacked_fan_shrinks_the_decoders_only():
 
 
 def test_modules_of_different_domains_start_different():
-    model = GatedClassifier(3, 5, 4, 6, layers_per_module=2, key=jax.random.key(0))
+    model = GatedClassifier(M, INPUTS, WIDTH, CLASSES, layers_per_module=2, key=jax.random.key(0))
     for layer in (*model.encoders, *model.decoders):
-        assert len(np.unique(layer.weight.reshape(3, -1), axis=0)) == 3
+        assert len(np.unique(np.asarray(layer.weight), axis=0)) == M
     assert not np.array_equal(model.hidden[0].weight, model.hidden[1].weight)
 
 

@@ -74,7 +74,7 @@ def test_all_routes_at_once_equal_one_route_at_a_time(x64):
     network = models.RoutingNetwork.orthogonal(
         0.7, num_domains=(3, 5), inputs=6, features=2, width=9, key=jax.random.key(0)
     )
-    X = np.random.default_rng(0).normal(size=(4, 6))
+    X = jnp.asarray(np.random.default_rng(0).normal(size=(4, 6)))
     W1, W2, W3 = map(np.asarray, (network.W1, network.W2, network.W3))
     outputs, maps, hidden = network.outputs(X), network.route_maps(), network.hidden(X)
     assert outputs.shape == (3, 5, 4, 2)

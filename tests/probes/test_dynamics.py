@@ -8,25 +8,31 @@ from recombine import probes
 
 
 def test_crossings_are_interpolated():
-    assert probes.crossing_time([0, 1, 2, 3], [10, 8, 4, 0], 5) == pytest.approx(1.75)
-    assert probes.crossing_time([0, 10, 20], [0, 1, 3], 2) == pytest.approx(15)
+    assert probes.crossing_time(
+        np.array([0, 1, 2, 3]), np.array([10, 8, 4, 0]), 5.0
+    ) == pytest.approx(1.75)
+    assert probes.crossing_time(np.array([0, 10, 20]), np.array([0, 1, 3]), 2.0) == pytest.approx(
+        15
+    )
 
 
 def test_the_first_of_several_crossings_counts():
-    assert probes.crossing_time([0, 1, 2, 3, 4], [2, 0, 2, 0, 2], 1) == pytest.approx(0.5)
+    assert probes.crossing_time(
+        np.array([0, 1, 2, 3, 4]), np.array([2, 0, 2, 0, 2]), 1.0
+    ) == pytest.approx(0.5)
 
 
 def test_a_level_never_reached_is_nan():
-    assert np.isnan(probes.crossing_time([0, 1], [5, 4], 3))
-    assert np.isnan(probes.drop_times([0, 1], [5, 4], [3])[0])
+    assert np.isnan(probes.crossing_time(np.array([0, 1]), np.array([5, 4]), 3.0))
+    assert np.isnan(probes.drop_times(np.array([0, 1]), np.array([5, 4]), [3.0])[0])
 
 
 def test_a_curve_that_starts_at_the_level_has_crossed_it():
-    assert probes.crossing_time([3, 4], [1, 2], 1) == 3
+    assert probes.crossing_time(np.array([3, 4]), np.array([1, 2]), 1.0) == 3
 
 
 def test_drop_times_are_those_of_a_falling_loss():
-    times = probes.drop_times([0, 2, 4], [100, 50, 0], [75, 25, 200])
+    times = probes.drop_times(np.array([0, 2, 4]), np.array([100, 50, 0]), [75.0, 25.0, 200.0])
     np.testing.assert_allclose(times, [1, 3, 0])
 
 
@@ -39,8 +45,8 @@ def test_exponential_decay_crosses_when_it_should(level, tau):
 
 def test_half_rise_is_relative_to_the_end_or_to_a_given_value():
     t = np.arange(5.0)
-    assert probes.half_rise_time(t, [0, 1, 2, 3, 4]) == pytest.approx(2)
-    assert probes.half_rise_time(t, [0, 1, 2, 3, 4], final=6) == pytest.approx(3)
+    assert probes.half_rise_time(t, np.array([0, 1, 2, 3, 4])) == pytest.approx(2)
+    assert probes.half_rise_time(t, np.array([0, 1, 2, 3, 4]), final=6.0) == pytest.approx(3)
 
 
 def test_delay_index_tells_a_plateau_from_exponential_decay():

@@ -132,6 +132,6 @@ def test_the_report_is_frozen():
 
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="rows and columns"):
-        splits.routing_report(np.ones(3, bool))
+        splits.routing_report(np.ones((0, 3), bool))
     with pytest.raises(ValueError, match="together"):
         splits.routing_report(splits.full_mask(2), init_scale=0.2)

@@ -152,17 +152,17 @@ def prototypes(
     - `train`, `test`: how many images; classes take turns.
     - `noise`: standard deviation of the noise. The sum is clipped to [0, 1].
     """
-    pixels = math.prod(shape)
-    prototype_key, train_key, test_key = jax.random.split(key, 3)
-    centres = jax.random.uniform(prototype_key, (classes, pixels), jnp.float32)
+    # Drawn on the host: once a run, in shapes of their own, it would not pay to compile.
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    centres = rng.random((classes, math.prod(shape)))
 
-    def draw(size: int, key: PRNGKeyArray) -> tuple[Array, Array]:
-        labels = jnp.arange(size, dtype=jnp.int32) % classes
-        spread = noise * jax.random.normal(key, (size, pixels), jnp.float32)
-        return jnp.clip(centres[labels] + spread, 0, 1), labels
+    def draw(size: int) -> tuple[Array, Array]:
+        labels = np.arange(size, dtype=np.int32) % classes
+        images = rng.normal(centres[labels], noise)
+        return jnp.asarray(np.clip(images, 0, 1), jnp.float32), jnp.asarray(labels)
 
-    train_images, train_labels = draw(train, train_key)
-    test_images, test_labels = draw(test, test_key)
+    train_images, train_labels = draw(train)
+    test_images, test_labels = draw(test)
     return ImageData(
         train_images=train_images,
         train_labels=train_labels,

@@ -41,7 +41,7 @@ class Progress(NamedTuple):
 
 
 # The lab compiles odds and ends quickly rather than well; the loop is worth full optimisation.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 3})
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 3})  # type: ignore[call-overload]
 def _advance(rule, state, start, *, every: int, blocks: int):
     """Observe, then take `every` steps; `blocks` times."""
 

@@ -1,6 +1,6 @@
 """Gradient descent on the routing task: full batch, over the trained routes of a mask."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -14,6 +14,7 @@ from recombine.probes._spectrum import singular_values
 from ._loop import AbstractRule
 
 
+@runtime_checkable
 class RoutedNetwork(Protocol):
     """A network that sends items along all routes at once."""
 

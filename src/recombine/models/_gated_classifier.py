@@ -119,18 +119,16 @@ class GatedClassifier(AbstractRouteClassifier):
             outputs], as the paper's code does: fan_in + fan_out becomes outputs * (inputs + M)
             in place of inputs + outputs, and decoders start smaller.
         """
+        _check_placement(placement)
         encoder_key, hidden_key, decoder_key = jax.random.split(key, 3)
-        between = [width] * layers_per_module
-        self.encoders = _layers([inputs, *between], (domains,), gain, key=encoder_key)
-        self.hidden = _layers([width, *between], (), gain, key=hidden_key)
+        widths = (width,) * layers_per_module
+        self.encoders = _layers((inputs, *widths), (domains,), gain, key=encoder_key)
+        self.hidden = _layers((width, *widths), (), gain, key=hidden_key)
         self.decoders = _layers(
-            [*between, classes], (domains,), gain, stacked_fan=stacked_decoder_fan, key=decoder_key
+            (*widths, classes), (domains,), gain, stacked_fan=stacked_decoder_fan, key=decoder_key
         )
         self.activation = activation
         self.placement = placement
-
-    def __check_init__(self):
-        _check_placement(self.placement)
 
 
 class UnsharedClassifier(AbstractRouteClassifier):
@@ -160,16 +158,14 @@ class UnsharedClassifier(AbstractRouteClassifier):
         key: PRNGKeyArray,
     ):
         """The arguments are those of `GatedClassifier`."""
+        _check_placement(placement)
         encoder_key, hidden_key, decoder_key = jax.random.split(key, 3)
-        between = [width] * layers_per_module
-        self.encoders = _layers([inputs, *between], (domains,), gain, key=encoder_key)
-        self.hidden = _layers([width, *between], (domains,), gain, key=hidden_key)
-        self.decoders = _layers([*between, classes], (domains,), gain, key=decoder_key)
+        widths = (width,) * layers_per_module
+        self.encoders = _layers((inputs, *widths), (domains,), gain, key=encoder_key)
+        self.hidden = _layers((width, *widths), (domains,), gain, key=hidden_key)
+        self.decoders = _layers((*widths, classes), (domains,), gain, key=decoder_key)
         self.activation = activation
         self.placement = placement
-
-    def __check_init__(self):
-        _check_placement(self.placement)
 
 
 def _check_placement(placement: str) -> None:
@@ -178,7 +174,7 @@ def _check_placement(placement: str) -> None:
 
 
 def _layers(
-    sizes: list[int],
+    sizes: tuple[int, ...],
     stack: tuple[int, ...],
     gain: float | Array,
     *,

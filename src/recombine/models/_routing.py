@@ -53,9 +53,9 @@ class RoutingNetwork(eqx.Module):
     `batch`, leading axes of a stack of independent networks (the methods are then to be vmapped).
     """
 
-    W1: Float[Array, "M_in hidden inputs"]
-    W2: Float[Array, "hidden hidden"]
-    W3: Float[Array, "M_out features hidden"]
+    W1: Float[Array, "*batch M_in hidden inputs"]
+    W2: Float[Array, "*batch hidden hidden"]
+    W3: Float[Array, "*batch M_out features hidden"]
 
     @classmethod
     def _drawn(cls, weights, scale, num_domains, inputs, features, width, batch, key):

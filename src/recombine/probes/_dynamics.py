@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float, PyTree, Real
 
 
 def crossing_time(
-    times: Float[ArrayLike, " times"], curve: Float[ArrayLike, " times"], level: float
+    times: Real[ArrayLike, " times"], curve: Real[ArrayLike, " times"], level: float
 ) -> float:
     """When `curve` first reaches `level`, from whichever side it starts on.
 
@@ -32,8 +32,8 @@ def crossing_time(
 
 
 def drop_times(
-    times: Float[ArrayLike, " times"],
-    loss: Float[ArrayLike, " times"],
+    times: Real[ArrayLike, " times"],
+    loss: Real[ArrayLike, " times"],
     levels: Sequence[float],
 ) -> Float[np.ndarray, " levels"]:
     """When a loss first falls to each of `levels`; NaN where it does not.
@@ -47,8 +47,8 @@ def drop_times(
 
 
 def half_rise_time(
-    times: Float[ArrayLike, " times"],
-    strength: Float[ArrayLike, " times"],
+    times: Real[ArrayLike, " times"],
+    strength: Real[ArrayLike, " times"],
     final: float | None = None,
 ) -> float:
     """When a mode's strength reaches half of `final` (by default, of its last value)."""
@@ -56,7 +56,7 @@ def half_rise_time(
     return crossing_time(times, strength, 0.5 * (strength[-1] if final is None else final))
 
 
-def delay_index(times: Float[ArrayLike, " times"], loss: Float[ArrayLike, " times"]) -> float:
+def delay_index(times: Real[ArrayLike, " times"], loss: Real[ArrayLike, " times"]) -> float:
     """Time to 95 % over time to 50 % of the initial loss.
 
     Near 1 for a plateau and a sudden drop, as in the race from small weights; near 0.07 for

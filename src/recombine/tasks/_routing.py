@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PRNGKeyArray
 
 from ._task import AbstractTask
 
@@ -78,7 +78,7 @@ class RoutingBatch(NamedTuple):
     item: Int[Array, " size"]
 
 
-def _all_routes(mask: Bool[Array, "M_in M_out"] | None, num_domains: int) -> Bool[Array, "..."]:
+def _all_routes(mask: ArrayLike | None, num_domains: int) -> Bool[Array, "..."]:
     return jnp.ones((num_domains, num_domains), bool) if mask is None else jnp.asarray(mask, bool)
 
 
@@ -100,7 +100,7 @@ class RoutingTask(AbstractTask):
 
     X: Float[Array, "items inputs"]
     Y: Float[Array, "items features"]
-    mask: Bool[Array, "M M"]
+    mask: Bool[Array, "M_in M_out"]
     num_domains: int = eqx.field(static=True)
 
     def __init__(self, X, Y, num_domains: int, mask=None):

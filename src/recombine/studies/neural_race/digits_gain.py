@@ -5,7 +5,7 @@ import numpy as np
 from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures
 
 from . import DOCUMENT
-from .digits import CHANCE, SETTINGS_OF_TABLES, TABLES, Config, trial
+from .image_trial import CHANCE, SETTINGS_OF_TABLES, TABLES, Config, trial
 
 SMALL, LARGE = 0.1, 3.0
 
@@ -62,7 +62,11 @@ def draw_losses(results: Results):
 
 def conditions(inputs: str, gains: tuple[float, ...]) -> tuple[dict, ...]:
     """A small network needs more steps to leave its plateau, a large one a smaller step size."""
-    changes = {3.0: {"learning_rate": 0.02}, 0.03: {"steps": 3000}, 0.01: {"steps": 6000}}
+    changes: dict[float, dict] = {
+        3.0: {"learning_rate": 0.02},
+        0.03: {"steps": 3000},
+        0.01: {"steps": 6000},
+    }
     return tuple({"inputs": inputs, "gain": gain, **changes.get(gain, {})} for gain in gains)
 
 

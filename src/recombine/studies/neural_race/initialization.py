@@ -22,6 +22,7 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
+from .routing import draw_tiles
 
 SCALES = (0.2, 0.66, 1.12, 1.58, 2.04, 2.5)
 
@@ -182,16 +183,7 @@ def draw_similarity(results: Results):
 
 def draw_outputs(results: Results):
     runs = results.where(training="full", sigma_0=2.5)
-    outputs, mask = runs.array("outputs")[0], runs.array("mask")[0]
-    M = len(mask)
-    tiles = [outputs[i, j].T for i in range(M) for j in range(M)]
-    return figures.heatmaps(
-        tiles,
-        columns=M,
-        x="output domain (items within)",
-        y="input domain (features within)",
-        framed=list(mask.ravel()),
-    )
+    return draw_tiles(runs.array("outputs")[0], runs.array("mask")[0])
 
 
 def published(scale: float, which: str):

@@ -243,13 +243,16 @@ def draw_similarity(results: Results):
 
 
 def draw_outputs(results: Results):
-    outputs = results.array("outputs", init="random")[0]
-    mask = results.array("mask", init="random")[0]
-    M = len(mask)
-    tiles = [outputs[i, j].T for i in range(M) for j in range(M)]
+    return draw_tiles(
+        results.array("outputs", init="random")[0], results.array("mask", init="random")[0]
+    )
+
+
+def draw_tiles(outputs: np.ndarray, mask: np.ndarray):
+    """The outputs of all routes, `[M, M, items, features]`, as tiles; trained ones are framed."""
     return figures.heatmaps(
-        tiles,
-        columns=M,
+        [tile.T for row in outputs for tile in row],
+        columns=mask.shape[1],
         x="output domain (items within)",
         y="input domain (features within)",
         framed=list(mask.ravel()),

@@ -1,0 +1,140 @@
+"""What must be true of every task, model and rule. A new one adds a row and inherits it all."""
+
+import inspect
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import recombine
+from recombine import data, learning, models, splits, tasks, theory
+
+KEY = jax.random.key(0)
+ITEMS = tasks.hierarchical_items()
+MASK = splits.ring_mask(3, 2)
+IMAGES = tasks.ImageRouting(
+    data.prototypes(key=KEY, shape=(4, 4), train=40, test=20),
+    tasks.pixel_permutations(3, 16),
+    tasks.random_labels(3, key=KEY),
+)
+POINTS = tasks.XorTask().examples()
+ROUTING = models.RoutingNetwork.orthogonal(0.5, num_domains=3, width=8, key=KEY)
+SHARED = models.SharedPathways.orthogonal(0.5, block_sizes=(1, 3), num_domains=3, width=8, key=KEY)
+GATED = models.GatedLinearNetwork.random(models.pathway_graph(4), 0.5, key=KEY)
+RELU = models.TwoLayerNetwork.random(0.5, hidden=8, key=KEY)
+CLASSIFIER = models.GatedClassifier(3, 16, 8, 10, key=KEY)
+UNSHARED = models.UnsharedClassifier(3, 16, 8, 10, layers_per_module=2, key=KEY)
+
+TASKS = {
+    "XorTask": tasks.XorTask(),
+    "ContextTask": tasks.ContextTask(),
+    "RoutingTask": tasks.RoutingTask(ITEMS.X, ITEMS.Y, 3, MASK),
+    "ImageRouting": IMAGES,
+}
+
+# The model, and a scalar function of it.
+MODELS = {
+    "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
+    "TwoLayerNetwork": (RELU, lambda m: m.loss(*POINTS)),
+    "RoutingNetwork": (ROUTING, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),
+    "SharedPathways": (SHARED, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),
+    "GatedClassifier": (CLASSIFIER, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
+    "UnsharedClassifier": (UNSHARED, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
+}
+
+CLASSIFICATION = learning.RouteClassification(IMAGES, MASK, 0.1, KEY, batch=4, observed=10)
+KERNEL = theory.TangentKernel(ROUTING, ITEMS.X)
+RULES = {
+    "GradientDescent": (
+        learning.GradientDescent(
+            jax.tree_util.Partial(models.TwoLayerNetwork.loss, x=POINTS.x, y=POINTS.y), 0.1
+        ),
+        RELU,
+    ),
+    "RoutingDescent": (learning.RoutingDescent(ITEMS.X, ITEMS.Y, MASK, 0.01), ROUTING),
+    "RouteClassification": (CLASSIFICATION, CLASSIFICATION.init(CLASSIFIER)),
+    "LinearisedDescent": (
+        theory.LinearisedDescent(KERNEL, ITEMS.Y, MASK, 0.01),
+        ROUTING.outputs(ITEMS.X),
+    ),
+}
+
+
+def same(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
+
+
+def public(package, base):
+    """The names of a package's concrete subclasses of `base`."""
+    return {
+        name
+        for name in dir(package)
+        if inspect.isclass(getattr(package, name))
+        and issubclass(getattr(package, name), base)
+        and not name.startswith("Abstract")
+    }
+
+
+def test_every_task_and_rule_has_a_row():
+    assert public(tasks, tasks.AbstractTask) == set(TASKS)
+    rules = public(learning, learning.AbstractRule) | public(theory, learning.AbstractRule)
+    assert rules == set(RULES)
+
+
+@pytest.mark.parametrize(
+    "package", ["data", "learning", "models", "probes", "splits", "tasks", "theory"]
+)
+def test_every_public_name_has_a_docstring(package):
+    module = getattr(recombine, package)
+    assert dir(module)
+    for name in dir(module):
+        assert inspect.getdoc(getattr(module, name)), f"{package}.{name}"
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_sampling_is_deterministic_in_its_key(name):
+    task = TASKS[name]
+    assert same(task.sample(16, key=KEY), task.sample(16, key=KEY))
+    assert not same(task.sample(16, key=KEY), task.sample(16, key=jax.random.key(1)))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_sample_has_the_size_asked_for_and_compiles(name):
+    task = TASKS[name]
+    batch = jax.jit(lambda key: task.sample(7, key=key))(KEY)
+    assert all(len(part) == 7 for part in batch)
+    assert all(np.all(np.isfinite(part)) for part in batch)
+    assert same(batch, task.sample(7, key=KEY))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_are_finite_and_reach_every_weight(name):
+    model, function = MODELS[name]
+    gradient = eqx.filter_jit(eqx.filter_grad(function))(model)
+    leaves = jax.tree.leaves(gradient)
+    assert len(leaves) == len(jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+    assert all(np.all(np.isfinite(leaf)) for leaf in leaves)
+    assert all(np.any(leaf != 0) for leaf in leaves)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_lowers_its_loss_and_keeps_the_shape_of_its_state(name):
+    rule, state = RULES[name]
+    after, curves = learning.train(rule, state, 20, every=5)
+    assert curves["loss"][-1] < curves["loss"][0]
+    assert list(curves["step"]) == [0, 5, 10, 15, 20]
+    before, end = jax.tree.leaves(state), jax.tree.leaves(after)
+    assert [(x.shape, x.dtype) for x in before] == [(x.shape, x.dtype) for x in end]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_an_interrupted_rule_goes_on_bit_for_bit(name):
+    rule, state = RULES[name]
+    seen = []
+    straight, curves = learning.train(rule, state, 20, every=5, chunk=10, on_chunk=seen.append)
+    resumed, again = learning.train(rule, state, 20, every=5, chunk=10, resume=seen[0])
+    assert seen[0].step == 10
+    assert same(straight, resumed)
+    assert same(curves, again)
