@@ -109,24 +109,28 @@ def _describe(study: Any) -> dict[str, Any]:
 
 @app.command()
 def show(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study, or a family.")],
     as_json: JsonOption = False,
 ) -> None:
     """Show one study in full: conditions, settings, claims, the paper's numbers."""
     from recombine.lab.registry import load, select
 
-    for found in map(load, select([study])):
-        if as_json:
-            numbers = [{"quantity": b.quantity, **vars(b.paper)} for b in found.beside]
-            settings = [{"name": n, "default": d, "meaning": m} for n, d, m in found.settings()]
-            conditions = {n: [dict(c) for c in p.conditions] for n, p in found.presets.items()}
-            _print_json(
-                _describe(found)
-                | {"conditions": conditions, "settings": settings, "paper": numbers}
-                | {"notes": found.notes}
-            )
-            return
-        _show(found)
+    found = [load(name) for name in select([study])]
+    if as_json:
+        documents = [_describe_in_full(one) for one in found]
+        _print_json(documents[0] if len(found) == 1 else {"studies": documents})
+        return
+    for one in found:
+        _show(one)
+
+
+def _describe_in_full(study: Any) -> dict[str, Any]:
+    return _describe(study) | {
+        "conditions": {n: [dict(c) for c in p.conditions] for n, p in study.presets.items()},
+        "settings": [{"name": n, "default": d, "meaning": m} for n, d, m in study.settings()],
+        "paper": [{"quantity": b.quantity, **vars(b.paper)} for b in study.beside],
+        "notes": study.notes,
+    }
 
 
 def _show(study: Any) -> None:
