@@ -156,6 +156,9 @@ class Store:
     def close(self) -> None:
         self._db.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def __enter__(self) -> "Store":
         return self
 

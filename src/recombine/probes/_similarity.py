@@ -43,7 +43,7 @@ def _pairs(values: Float[Array, "M M"]) -> Float[Array, ""]:
 def sharing_index(H: Float[ArrayLike, "M items hidden"]) -> Float[Array, ""]:
     """How much of the representation is common to all domains.
 
-    The mean over i != j of <R_ij, R> / ||R||^2, where R is the mean diagonal block: 1 if all
+    The mean over i != j of ⟨R_ij, R⟩ / ‖R‖², where R is the mean diagonal block: 1 if all
     domains share one code, 0 if their codes are orthogonal.
     """
     blocks = similarity_blocks(H)

@@ -17,15 +17,15 @@ class ContextStatistics(NamedTuple):
     """Correlations of the linear network's one path, and of the gated network's path a context."""
 
     linear_Sigma_yx: Float[Array, "1 2"]
-    """<y x^T> (Eq. 24)."""
+    """⟨y x^T⟩ (Eq. 24)."""
     linear_Sigma_x: Float[Array, "2 2"]
-    """<x x^T> (Eq. 25)."""
+    """⟨x x^T⟩ (Eq. 25)."""
     Sigma_yx: Float[Array, "paths 1 2"]
-    """<g_p y x^T> (Eq. 26-27)."""
+    """⟨g_p y x^T⟩ (Eq. 26-27)."""
     Sigma_x: Float[Array, "paths paths 2 2"]
-    """<g_j x x^T g_p>; zero for different paths, as only one of them is on (Eq. 28-29)."""
+    """⟨g_j x x^T g_p⟩; zero for different paths, as only one of them is on (Eq. 28-29)."""
     Sigma_y: Float[Array, "1 1"]
-    """<y y^T>."""
+    """⟨y y^T⟩."""
 
 
 def context_statistics() -> ContextStatistics:

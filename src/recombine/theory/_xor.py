@@ -14,11 +14,11 @@ class XorStatistics(NamedTuple):
     """Correlations of one pathway, which is gated on for one of the examples."""
 
     Sigma_yx: Float[Array, "1 2"]
-    """<g y x^T> (Eq. 18), for the pathway of x = (1, 1) with y = 1; the others mirror it."""
+    """⟨g y x^T⟩ (Eq. 18), for the pathway of x = (1, 1) with y = 1; the others mirror it."""
     Sigma_x: Float[Array, "2 2"]
-    """<g x x^T> (Eq. 19)."""
+    """⟨g x x^T⟩ (Eq. 19)."""
     Sigma_y: Float[Array, "1 1"]
-    """<g y y^T> (Eq. 20)."""
+    """⟨g y y^T⟩ (Eq. 20)."""
     s: float
     """The singular value of `Sigma_yx`, sqrt(2) / P."""
     d: float

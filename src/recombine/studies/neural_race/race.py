@@ -48,7 +48,7 @@ class Config:
     """Step size."""
     epochs: int = 1500
     """Steps of gradient descent."""
-    width: int = 16
+    width: int = 32
     """Hidden units of every pathway."""
 
 
