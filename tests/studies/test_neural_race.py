@@ -121,6 +121,7 @@ def test_every_claim_on_digits_can_hold(claim):
         ("forty-percent-permuted", {"untrained_accuracy": 0.5}),
         ("forty-percent-rotated", {"untrained_accuracy": 0.5}),
         ("leaky-transfers-earlier", {"untrained_accuracy": 0.5}),
+        ("leaky-transfers-earlier-small-steps", {"untrained_accuracy": 0.5}),
         ("leaky-threshold", {"untrained_accuracy": 0.5}),
         ("nothing-shared-nothing-transferred", {"untrained_accuracy": 0.5}),
     ],
