@@ -1,4 +1,5 @@
-# Every target works on its own on a fresh clone. uv is used if it is there, venv and pip otherwise.
+# Every target works on its own on a fresh clone. uv is used if it is there, venv and pip otherwise
+# (`lock` needs uv).
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
@@ -36,7 +37,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/neural_race.py
@@ -47,4 +48,4 @@ lock:
 		--generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) site recombine-store recombine-report
+	rm -rf $(VENV) site

@@ -135,11 +135,14 @@ def _describe_in_full(study: Any) -> dict[str, Any]:
 
 def _show(study: Any) -> None:
     from rich.markdown import Markdown
+    from rich.markup import escape
     from rich.table import Table
 
     console = _console()
-    console.print(f"[bold]{study.name}[/]  {study.title}\n{study.question}", highlight=False)
-    console.print(f"[dim]{study.source.document}, {study.source.where}[/]\n", highlight=False)
+    title, question = escape(study.title), escape(study.question)
+    console.print(f"[bold]{study.name}[/]  {title}\n{question}", highlight=False)
+    source = escape(f"{study.source.document}, {study.source.where}")
+    console.print(f"[dim]{source}[/]\n", highlight=False)
     presets = Table(title="presets", title_justify="left")
     for column in ("preset", "cost", "seeds", "trials", "conditions"):
         presets.add_column(column)
@@ -156,13 +159,13 @@ def _show(study: Any) -> None:
     for column in ("name", "default", "meaning"):
         settings.add_column(column)
     for name, default, meaning in study.settings():
-        settings.add_row(name, str(default), meaning)
+        settings.add_row(name, escape(str(default)), escape(meaning))
     console.print(settings)
     claims = Table(title="claims", title_justify="left")
     for column in ("claim", "statement", "where"):
         claims.add_column(column)
     for claim in study.claims:
-        claims.add_row(claim.name, claim.statement, claim.where)
+        claims.add_row(claim.name, escape(claim.statement), escape(claim.where))
     console.print(claims)
     if study.beside:
         numbers = Table(title="the paper's numbers", title_justify="left")
@@ -170,7 +173,8 @@ def _show(study: Any) -> None:
             numbers.add_column(column)
         for row in study.beside:
             paper = row.paper
-            numbers.add_row(row.quantity, f"{paper.value:.6g}", paper.artifact, paper.note)
+            words = map(escape, (row.quantity, f"{paper.value:.6g}", paper.artifact, paper.note))
+            numbers.add_row(*words)
         console.print(numbers)
     if study.notes:
         console.print(Markdown(study.notes))
@@ -209,7 +213,7 @@ def run(
     from recombine.lab.progress import RunProgress, duration
     from recombine.lab.registry import select
     from recombine.lab.store import Store
-    from recombine.lab.tables import beside_table, verdict_table
+    from recombine.lab.tables import beside_table, count, verdict_table
 
     if engine not in ENGINES:
         raise UserError(f"no engine {engine!r}: {nearest(engine, ENGINES)}")
@@ -223,9 +227,9 @@ def run(
     with Store.create(store) as opened:
         total = sum(len(p.trials) for p in plans)
         skipped = sum(len(opened.finished(p.trials)) for p in plans)
-        word = "study" if len(plans) == 1 else "studies"
+        word = "1 study" if len(plans) == 1 else f"{len(plans)} studies"
         console.print(
-            f"{len(plans)} {word} at preset {preset}: {total} trials"
+            f"{word} at preset {preset}: {count(total, 'trial')}"
             + (f", {skipped} of them done before" if skipped else ""),
             highlight=False,
         )
@@ -244,10 +248,11 @@ def run(
     if verdicts:
         console.print(verdict_table(verdicts))
     _summary(console, verdicts)
-    console.print(f"done in {duration(time.monotonic() - started)}; results are in {store}")
+    took = duration(time.monotonic() - started)
+    console.print(f"done in {took}; results are in {store}", markup=False, highlight=False)
     if failed:
         _console(stderr=True).print(
-            f"recombine: {failed} trials failed; their reasons are above", style="red"
+            f"recombine: {count(failed, 'trial')} failed; the reasons are above", style="red"
         )
         raise typer.Exit(1)
     _exit_if_strict(strict, verdicts)
@@ -274,6 +279,7 @@ def claims(
 ) -> None:
     """Judge the claims of the studies in the store, as they were run last."""
     from recombine.lab import run as lab
+    from recombine.lab.errors import UserError
     from recombine.lab.registry import load, select
     from recombine.lab.results import Results
     from recombine.lab.store import Store
@@ -282,7 +288,14 @@ def claims(
     chosen = select(names) if names else None
     with Store.open(store) as opened:
         verdicts = []
-        for study in map(load, chosen if chosen is not None else opened.references()):
+        for reference in chosen if chosen is not None else opened.references():
+            try:
+                study = load(reference)
+            except UserError as error:
+                if chosen is not None:
+                    raise
+                print(f"recombine: left out: {error}", file=sys.stderr)
+                continue
             settings = opened.latest_settings(study.name)
             if settings is None:
                 results = Results(study.name, "", {}, (), missing=len(study.trials(seeds=1)))

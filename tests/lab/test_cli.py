@@ -126,6 +126,7 @@ def test_show_tells_all_about_a_study():
         (("run", STUDY, "--seeds", "0"), "at least one seed"),
         (("run", STUDY, "--seeds", "many"), "--seeds"),
         (("run", STUDY, "--seed-offset", "-1"), "seeds count from 0"),
+        (("run", STUDY, "--seed-offset", "99999999999999999999"), "seeds count from 0"),
         (("run", STUDY, "--workers", "0"), "at least one worker"),
         (("run", STUDY, "--engine", "cloud"), "no engine 'cloud'"),
         (("run", "nosuch.py"), "no file"),
@@ -139,6 +140,19 @@ def test_a_mistake_is_one_clear_line(words, message, tmp_path):
     line = mistake(recombine(*words, RECOMBINE_STORE=str(tmp_path / "store")))
     assert message in line
     assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nosuch", "line 1: ModuleNotFoundError"),
+        ("x = 1\nx = (", "line 2: SyntaxError"),
+        ("x = 1", "has no study"),
+    ],
+)
+def test_a_mistake_in_a_study_file_is_one_clear_line(text, message, tmp_path):
+    (tmp_path / "mine.py").write_text(text)
+    assert message in mistake(recombine("run", tmp_path / "mine.py"))
 
 
 @pytest.mark.parametrize("command", [("claims",), ("report",), ("export", "--to", "x.csv")])

@@ -5,11 +5,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recombine.lab import LocalEngine, Store
+from recombine.lab.engine import Finished, Job
+from recombine.lab.registry import load
 from recombine.lab.run import collect, execute, plan
 
 STUDY = str(Path(__file__).parent / "walk_study.py")
@@ -28,7 +31,7 @@ def run(folder, workers=2, **choices):
             )
             for r in results.records
         }
-        return failed, numbers, store.failures("tests/walk", plans[0].settings)
+        return failed, numbers, store.failures("tests/walk", plans[0].settings, plans[0].study.code)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +120,35 @@ def test_finished_trials_are_not_run_again(tmp_path):
     assert files.items() <= after.items()
 
 
+def test_an_edited_study_file_makes_new_trials(tmp_path):
+    file = tmp_path / "study.py"
+    file.write_text(Path(STUDY).read_text())
+    before = plan([str(file)])[0].trials[0].id
+    load.cache_clear()
+    file.write_text(Path(STUDY).read_text().replace("tanh", "sin"))
+    assert plan([str(file)])[0].trials[0].id != before
+
+
+def test_an_idle_worker_that_dies_does_not_stop_the_run(tmp_path):
+    with Store.create(tmp_path) as store:
+        (planned,) = plan([STUDY], seeds=2, assignments=["rate=0.1", "steps=20000"])
+        jobs = [Job(t, STUDY, store.folder) for t in planned.trials]
+        short, long = jobs[0], jobs[1]
+        quick = replace(short.trial, config={**short.trial.config, "steps": 100})
+        finished = []
+        for event in LocalEngine(2).run([replace(short, trial=quick), long]):
+            if isinstance(event, Finished):
+                finished.append(event.outcome.status)
+                if len(finished) == 1:  # its worker has nothing left to do
+                    idle = min(children(os.getpid()), key=processor_ticks)
+                    os.kill(idle, 9)
+        assert finished == ["done", "done"]
+
+
+def processor_ticks(pid: int) -> int:
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[11:13]))
+
+
 @pytest.mark.parametrize(
     ("fault", "status", "reason"),
     [
@@ -128,9 +160,9 @@ def test_finished_trials_are_not_run_again(tmp_path):
 def test_a_trial_that_goes_wrong_is_recorded_and_the_others_go_on(tmp_path, fault, status, reason):
     failed, _, failures = run(tmp_path, assignments=[f"fault={fault}"], seeds=1, preset="smoke")
     assert failed == 1
-    ((_, seed, how, why),) = failures
-    assert (seed, how) == (0, status)
-    assert reason in why
+    (failure,) = failures
+    assert (failure.seed, failure.status) == (0, status)
+    assert reason in failure.reason
     failed, numbers, _ = run(tmp_path, seeds=1)
     assert failed == 0
     assert len(numbers) == 2

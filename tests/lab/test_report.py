@@ -224,7 +224,7 @@ def test_a_page_shows_claims_with_verdict_place_and_evidence(site):
 def test_a_page_puts_our_numbers_beside_the_papers(site):
     text = page(site, "first").text
     # K = 1 with seeds 0, 1, 2: errors 1, 1.5, 2; t(2) = 4.3027, so 1.5 -+ 4.3027 * .5 / sqrt(3).
-    assert "error, K = 1 1.5 0.2579 to 2.742 3 2.5 ± 0.25 (SD) figure 5c1 " in text
+    assert "error, K = 1 1.5 0.257931 to 2.74207 3 2.5 ± 0.25 (SD) figure 5c1 " in text
     assert "not measured – – 0 1.5×10⁻⁷" in text
     assert text.count("read off") == 1  # a remark on several numbers is made once, below them
 
@@ -344,7 +344,7 @@ def test_figures_are_in_the_page_as_json(site):
 
 def test_figures_that_cannot_be_drawn_leave_a_note(site):
     text = page(site, "first").text
-    assert "Waiting Not drawn yet: no trial reports 'nothing'. Not yet." in text
+    assert "Waiting Not drawn yet: 0 of 6 trials report 'nothing'. Not yet." in text
     assert "Could not be drawn: ZeroDivisionError: no trial <b>at all</b>." in text
 
 
@@ -521,9 +521,9 @@ def test_a_study_of_which_nothing_is_finished_has_a_page(store, tmp_path):
         (0.0, "0"),
         (1.0, "1"),
         (-0.5, "−0.5"),
-        (0.0123456, "0.01235"),
+        (0.0123456, "0.0123456"),
         (244.0, "244"),
-        (12345.6, "12346"),
+        (12345.6, "12345.6"),
         (100.0, "100"),
         (1.25e-7, "1.25×10⁻⁷"),
         (-3e8, "−3×10⁸"),

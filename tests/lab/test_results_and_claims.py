@@ -80,6 +80,25 @@ def test_wanting_results_leave_a_claim_undecided(results, changes, reason):
     assert reason in verdict.evidence["reason"]
 
 
+def test_a_metric_that_some_trials_lack_is_missing(results):
+    some = Results("s", "laptop", {}, (*results.records, record(3, K=1, gain=0.1)))
+    del some.records[-1].metrics["error"]
+    with pytest.raises(Missing, match="3 of 4"):
+        some.metric("error", K=1)
+
+
+def test_conditions_with_different_seeds_leave_a_claim_undecided(results):
+    uneven = Results("s", "laptop", {}, (*results.records[:5], record(7, K=2, gain=0.2)))
+    assert "different seeds" in judge(claim(), "s", uneven).evidence["reason"]
+
+
+def test_a_claim_that_trips_over_results_is_undecided(results):
+    broken = Claim("c", "It is.", "", lambda r: Judgement(bool(min([])), {}))
+    verdict = judge(broken, "s", results)
+    assert verdict.verdict == "undecided"
+    assert "ValueError" in verdict.evidence["reason"]
+
+
 def test_a_claim_whose_results_are_missing_is_undecided(results):
     wants = Claim("c", "It is.", "", lambda r: Judgement(bool(r.metric("nosuch").any()), {}))
     assert judge(wants, "s", results).verdict == "undecided"

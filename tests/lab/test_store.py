@@ -46,7 +46,7 @@ def test_what_is_written_is_read_bit_for_bit(store):
 def test_failed_trials_are_recorded_and_not_finished(store):
     store.write(trial(), outcome(store, trial().id, "diverged", reason="NaN", metrics={}))
     assert store.finished([trial()]) == set()
-    assert store.failures("family/study", LAPTOP) == [({"K": 1}, 0, "diverged", "NaN")]
+    assert store.failures("family/study", LAPTOP) == [({"K": 1}, {"K": 1}, 0, "diverged", "NaN")]
     store.write(trial(), outcome(store, trial().id))
     assert store.finished([trial()]) == {trial().id}
     assert store.failures("family/study", LAPTOP) == []
@@ -57,6 +57,8 @@ def test_the_latest_settings_are_those_of_the_last_run(store):
     store.begin_run("family/study", "family/study", LAPTOP, [0], 2)
     store.begin_run("family/study", "family/study", Settings("smoke", {"K": 2}), [0], 2)
     assert store.latest_settings("family/study") == Settings("smoke", {"K": 2})
+    store.write(trial(), outcome(store, trial().id))  # only the first run has got anywhere
+    assert store.latest_settings("family/study") == LAPTOP
     assert store.references() == ["family/study"]
 
 

@@ -61,7 +61,11 @@ def test_an_identity_depends_on_study_preset_config_overrides_and_seed():
 
 
 def test_an_identity_is_pinned_so_that_stores_stay_valid():
-    assert make().trials("smoke")[0].id == "2d247085abecfe342f2e"
+    assert make().trials("smoke")[0].id == "a63016193972fda0e811"
+
+
+def test_changed_code_makes_new_trials():
+    assert make(code="1").trials("smoke")[0].id != make(code="2").trials("smoke")[0].id
 
 
 def test_seed_offset_and_count_choose_the_seeds():

@@ -41,6 +41,13 @@ def test_an_interrupted_loop_goes_on_bit_for_bit(tmp_path):
     assert np.array_equal(again["step"], np.arange(0, 101, 5))
 
 
+def test_two_loops_of_one_name_are_refused(tmp_path):
+    run = Run(tmp_path)
+    run.train(Walk(0.01), jnp.ones(3), 4)
+    with pytest.raises(ValueError, match="two loops"):
+        run.train(Walk(0.01), jnp.ones(3), 4)
+
+
 def test_divergence_ends_a_trial_and_says_where():
     with pytest.raises(Diverged, match="at step 2"):
         Run().train(Walk(float("inf")), jnp.ones(3), 10, every=2, chunk=4)

@@ -149,7 +149,7 @@ def test_untrained_accuracy_is_nan_where_every_route_is_trained():
 
 def test_training_on_most_routes_teaches_all_of_them():
     rule = small_rule(~jnp.eye(M, dtype=bool))
-    _, curves = train(rule, rule.init(small_model(gain=0.3)), 600, every=100)
+    _, curves = train(rule, rule.init(small_model(gain=0.3)), 500, every=100)
     assert curves["loss"][0] > 1.5
     assert curves["loss"][-1] < 0.1
     assert curves["trained_accuracy"][-1] > 0.9
@@ -159,7 +159,7 @@ def test_training_on_most_routes_teaches_all_of_them():
 def test_an_unshared_network_learns_its_matched_pairs_and_no_crossed_one():
     rule = small_rule(jnp.eye(M, dtype=bool))
     model = UnsharedClassifier(M, 16, 6, 5, gain=0.3, key=jax.random.key(2))
-    _, curves = train(rule, rule.init(model), 600, every=100)
+    _, curves = train(rule, rule.init(model), 500, every=100)
     assert curves["trained_accuracy"][-1] > 0.9
     assert curves["untrained_accuracy"][-1] < 0.5
 

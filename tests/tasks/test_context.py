@@ -1,6 +1,7 @@
 from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from recombine import models, tasks
@@ -60,8 +61,8 @@ def test_sampled_statistics_approach_the_population_as_one_over_the_root_of_the_
 def test_gates_follow_the_context():
     task = tasks.ContextTask()
     batch = task.sample(30, key=jax.random.key(0))
-    V = np.eye(2)
-    perfect = models.decoupled_pathways(1.0, V, np.ones((2, 1)), key=jax.random.key(0))
+    V = jnp.eye(2)
+    perfect = models.decoupled_pathways(1.0, V, jnp.ones((2, 1)), key=jax.random.key(0))
     examples = task.gated_examples(batch)
     assert np.allclose(perfect(examples)["y"], batch.y, atol=1e-6)
     ungated = task.gated_examples(batch, gated=False)

@@ -1,6 +1,7 @@
 from . import figures as figures
 from .claims import Claim as Claim
 from .claims import Judgement as Judgement
+from .claims import Missing as Missing
 from .claims import Verdict as Verdict
 from .claims import confidence_interval as confidence_interval
 from .engine import LocalEngine as LocalEngine

@@ -68,14 +68,20 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
         return verdict("undecided", {"reason": f"{results.failed} trials failed or diverged"})
     if results.missing:
         return verdict("undecided", {"reason": f"{results.missing} conditions have not been run"})
-    seeds = results.seeds_per_condition
+    by_condition = results.seeds_by_condition()
+    seeds = min(map(len, by_condition), default=0)
     if seeds < claim.seeds:
         reason = f"{seeds} seeds in some condition, {claim.seeds} are needed"
         return verdict("undecided", {"reason": reason})
+    if any(group != by_condition[0] for group in by_condition):
+        return verdict("undecided", {"reason": "conditions have been run with different seeds"})
     try:
         judgement = claim.judge(results)
     except Missing as missing:
         return verdict("undecided", {"reason": str(missing)})
+    except Exception as error:  # a claim that trips over results is no reason to lose the others
+        reason = f"the claim could not be judged: {type(error).__name__}: {error}"
+        return verdict("undecided", {"reason": reason})
     return verdict("holds" if judgement.holds else "fails", {"seeds": seeds, **judgement.evidence})
 
 
@@ -90,7 +96,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
-        return float(f"{value:.6g}")
+        return float(f"{value:.6g}") if np.isfinite(value) else None
     return value
 
 

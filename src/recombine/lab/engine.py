@@ -100,8 +100,10 @@ class _Worker:
     shape: str = ""
     unread: bytes = field(default=b"")
 
-    def stop(self) -> int:
-        """End the process, if it has not ended, and return its exit code."""
+    def stop(self, patience: float = 0) -> int:
+        """End the process, if it does not end by itself, and return its exit code."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
         self.process.kill()
         code = self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -144,15 +146,14 @@ class LocalEngine:
                     worker = key.data
                     data = os.read(key.fd, 1 << 20)
                     if not data:
-                        assert worker.job is not None
                         selector.unregister(key.fileobj)
-                        code = worker.stop()
-                        yield Finished(worker.job.trial, _died(code))
-                        busy -= 1
-                        fresh = self._start(worker.number, log)
-                        pool[worker.number] = fresh
-                        selector.register(fresh.process.stdout, selectors.EVENT_READ, fresh)  # type: ignore[arg-type]
+                        code = worker.stop(patience=5)
+                        if worker.job is not None:
+                            yield Finished(worker.job.trial, _died(code))
+                            busy -= 1
                         if pending:
+                            fresh = pool[worker.number] = self._start(worker.number, log)
+                            selector.register(fresh.process.stdout, selectors.EVENT_READ, fresh)  # type: ignore[arg-type]
                             yield self._give(fresh, pending, pool)
                             busy += 1
                         continue
@@ -180,7 +181,8 @@ class LocalEngine:
     def _start(self, number: int, log: Path) -> _Worker:
         with open(log, "ab") as stderr:
             process = subprocess.Popen(
-                [sys.executable, "-m", "recombine.lab.worker"],
+                # -P: modules come from the environment, not from whatever folder this is.
+                [sys.executable, "-P", "-m", "recombine.lab.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -211,13 +213,13 @@ class LocalEngine:
 
 
 def _fields(trial: Trial) -> dict:
-    names = ("study", "preset", "condition", "overrides", "config", "seed")
+    names = ("study", "preset", "condition", "overrides", "config", "seed", "code")
     return {name: getattr(trial, name) for name in names}
 
 
 def _died(code: int) -> Outcome:
     how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    reason = f"the worker process ended by {how} (out of memory?); see worker.log in the store"
+    reason = f"the worker process ended by {how}; see worker.log in the store"
     return Outcome("failed", reason, {}, {}, None, 0, 0.0, 0.0, provenance())
 
 

@@ -4,6 +4,7 @@ import time
 from types import TracebackType
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -79,7 +80,7 @@ class RunProgress:
             self._done += 1
             if event.outcome.status != "done":
                 self._failed += 1
-                where = f"{event.trial.study} [{event.trial.label}] seed {event.trial.seed}"
+                where = " ".join((event.trial.study, event.trial.label, f"seed {event.trial.seed}"))
                 text = f"{event.outcome.status}: {where}: {event.outcome.reason}"
                 self._console.print(text, style="red", markup=False, soft_wrap=True)
         if self._bars:
@@ -96,7 +97,7 @@ class RunProgress:
     def _show(self, event: Event, bars: Progress) -> None:
         trial = event.trial
         if isinstance(event, Started):
-            label = f" [dim]{trial.label}[/]" if trial.label else ""
+            label = f" [dim]{escape(trial.label)}[/]" if trial.label else ""
             self._rows[trial.id] = bars.add_task(
                 f"{trial.study}{label} seed {trial.seed}", total=None, note="starting"
             )

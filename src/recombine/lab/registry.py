@@ -2,9 +2,13 @@
 
 import importlib.util
 import sys
+import traceback
+from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
+from recombine import __version__
 from recombine.studies import STUDIES
 
 from .errors import UserError, nearest
@@ -16,8 +20,10 @@ def load(reference: str) -> Study:
     """The study of that registered name, or the one that a Python file calls `study`."""
     if reference.endswith(".py"):
         return _load_file(Path(reference))
+    if reference not in STUDIES:
+        raise UserError(f"no study {reference!r}: {nearest(reference, [*families(), *STUDIES])}")
     module = importlib.import_module(STUDIES[reference])
-    return module.study
+    return replace(module.study, code=__version__)
 
 
 def _load_file(path: Path) -> Study:
@@ -31,11 +37,18 @@ def _load_file(path: Path) -> Study:
     sys.modules[name] = module
     if str(path.parent) not in sys.path:  # as for a script: its neighbours can be imported
         sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        lines = [
+            t.lineno for t in traceback.extract_tb(error.__traceback__) if t.filename == str(path)
+        ]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
+        raise UserError(f"{path}, line {line}: {type(error).__name__}: {error}") from None
     study = getattr(module, "study", None)
     if not isinstance(study, Study):
         raise UserError(f"{path} has no study: it should assign `study = Study(...)`")
-    return study
+    return replace(study, code=sha256(path.read_bytes()).hexdigest()[:12])
 
 
 def families() -> list[str]:
@@ -48,10 +61,9 @@ def select(names: list[str]) -> list[str]:
     for name in names:
         if name.endswith(".py"):
             chosen.append(str(Path(name).resolve()))
-        elif name in STUDIES:
-            chosen.append(name)
         elif members := [s for s in STUDIES if s.startswith(f"{name.rstrip('/')}/")]:
             chosen += members
         else:
-            raise UserError(f"no study {name!r}: {nearest(name, [*families(), *STUDIES])}")
+            load(name)  # refuses what is not registered
+            chosen.append(name)
     return list(dict.fromkeys(chosen)) if names else list(STUDIES)

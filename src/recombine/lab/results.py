@@ -41,7 +41,8 @@ class Results:
         """The trials whose config has these values."""
 
         def same(a, b):
-            return bool(np.isclose(a, b, rtol=1e-9)) if isinstance(b, float) else a == b
+            close = isinstance(b, float) and bool(np.isclose(a, b, rtol=1e-9))
+            return close or _hashable(a) == _hashable(b)
 
         kept = tuple(
             r for r in self.records if all(same(r.config[k], v) for k, v in fields.items())
@@ -59,14 +60,13 @@ class Results:
     def seeds(self) -> list[int]:
         return sorted({r.seed for r in self.records})
 
-    @property
-    def seeds_per_condition(self) -> int:
-        """The smallest number of seeds that any condition has."""
-        counts: dict[tuple, int] = {}
+    def seeds_by_condition(self) -> list[set[int]]:
+        """The seeds that each condition has been run with."""
+        seeds: dict[tuple, set[int]] = {}
         for r in self.records:
             key = tuple(_hashable(v) for v in r.config.values())
-            counts[key] = counts.get(key, 0) + 1
-        return min(counts.values(), default=0)
+            seeds.setdefault(key, set()).add(r.seed)
+        return list(seeds.values())
 
     def metric(self, name: str, **fields: Any) -> np.ndarray:
         """A metric, one value a trial, ordered by seed: `[trials]`."""
@@ -88,10 +88,12 @@ class Results:
         return sorted(chosen.records, key=lambda r: r.seed)
 
     def _having(self, fields: dict[str, Any], metric: str) -> list[Record]:
-        having = [r for r in self._ordered(fields) if metric in r.metrics]
-        if not having:
-            raise Missing(f"no trial reports {metric!r}")
-        return having
+        """The trials, if every one of them reports `metric`: a subset would mislead."""
+        trials = list(self._ordered(fields))
+        having = sum(metric in r.metrics for r in trials)
+        if having < len(trials):
+            raise Missing(f"{having} of {len(trials)} trials report {metric!r}")
+        return trials
 
 
 def _hashable(value: Any) -> Any:

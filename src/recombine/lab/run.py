@@ -10,10 +10,13 @@ from typing import Any
 from .claims import Verdict, judge
 from .engine import Engine, Event, Finished, Job, LocalEngine
 from .errors import UserError
-from .registry import load
+from .registry import load, select
 from .results import Results
 from .store import Settings, Store
 from .study import Study, Trial, canonical
+
+MOST_SEEDS = 2**31
+"""A PRNG key has 32 bits of seed in single precision; larger seeds would repeat smaller ones."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,12 @@ def plan(
     """What running these studies means. Raises `UserError` before anything is run."""
     if seeds is not None and seeds < 1:
         raise UserError(f"--seeds {seeds}: at least one seed is needed")
-    if seed_offset < 0:
-        raise UserError(f"--seed-offset {seed_offset}: seeds count from 0")
+    if seed_offset < 0 or seed_offset + (seeds or 0) > MOST_SEEDS:
+        raise UserError(f"--seed-offset {seed_offset}: seeds count from 0 to {MOST_SEEDS}")
     studies = {reference: load(reference) for reference in references}
+    names = [study.name for study in studies.values()]
+    if len(set(names)) < len(names):
+        raise UserError(f"two of the studies are called {max(names, key=names.count)!r}")
     plans = []
     for reference, study in studies.items():
         overrides = study.parse(_meant_for(study, assignments, list(studies.values())))
@@ -79,8 +85,11 @@ def execute(
         for event in engine.run(jobs):
             if isinstance(event, Finished):
                 store.write(event.trial, event.outcome)
-                failed += event.outcome.status != "done"
-                shutil.rmtree(store.folder / "checkpoints" / event.trial.id, ignore_errors=True)
+                if event.outcome.status == "done":
+                    folder = store.folder / "checkpoints" / event.trial.id
+                    shutil.rmtree(folder, ignore_errors=True)
+                else:
+                    failed += 1
             on_event(event)
         for run in runs:
             store.end_run(run, time.monotonic() - started)
@@ -91,15 +100,17 @@ def execute(
 
 def collect(study: Study, settings: Settings, store: Store) -> Results:
     """The stored results of the conditions that `study` has today, over all seeds."""
-    planned = {canonical(t.config) for t in _conditions(study, settings)}
-    results = store.results(study.name, settings)
+    planned = {canonical(t.config) for t in conditions(study, settings)}
+    results = store.results(study.name, settings, study.code)
     records = tuple(r for r in results.records if canonical(r.config) in planned)
     missing = len(planned - {canonical(r.config) for r in records})
-    failed = len(store.failures(study.name, settings))
+    failures = store.failures(study.name, settings, study.code)
+    failed = sum(canonical(f.config) in planned for f in failures)
     return replace(results, records=records, failed=failed, missing=missing)
 
 
-def _conditions(study: Study, settings: Settings) -> list[Trial]:
+def conditions(study: Study, settings: Settings) -> list[Trial]:
+    """One trial of every condition that `study` has with these settings."""
     overrides = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.overrides.items()}
     return study.trials(settings.preset, seeds=1, overrides=overrides)
 
@@ -127,7 +138,7 @@ def run_study(
         f"{k}={','.join(map(str, v)) if isinstance(v, tuple) else v}" for k, v in settings.items()
     ]
     (planned,) = plan(
-        [study], preset, seeds=seeds, seed_offset=seed_offset, assignments=assignments
+        select([study]), preset, seeds=seeds, seed_offset=seed_offset, assignments=assignments
     )
     opened = Store.create(store)  # stays open: curves and arrays are read when they are asked for
     execute([planned], opened, LocalEngine(workers))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ CREATE TABLE runs (
 );
 CREATE TABLE trials (
     id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
-    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL,
+    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'diverged')), reason TEXT,
     steps INTEGER, seconds REAL, compile_seconds REAL, finished TEXT NOT NULL,
     provenance INTEGER REFERENCES provenance (id)
@@ -75,6 +75,16 @@ class Outcome:
     seconds: float
     compile_seconds: float
     provenance: dict[str, Any]
+
+
+class Failure(NamedTuple):
+    """A trial that did not finish."""
+
+    condition: dict[str, Any]
+    config: dict[str, Any]
+    seed: int
+    status: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -145,8 +155,9 @@ class Store:
         if not file.exists():
             raise UserError(f"no store at {folder}: run a study first, or name one with --store")
         with _clear_errors(folder):
-            # A write-ahead log needs a writable folder even to be read, unless nobody writes.
-            mode = "mode=rw" if os.access(folder, os.W_OK) else "mode=ro&immutable=1"
+            # A write-ahead log needs a writable folder even to be read, unless there is none.
+            readable = os.access(folder, os.W_OK) or (folder / "store.sqlite-wal").exists()
+            mode = "mode=rw" if readable else "mode=ro&immutable=1"
             uri = f"{file.resolve().as_uri()}?{mode}"
             database = sqlite3.connect(uri, uri=True, timeout=30)
             _tables(database)
@@ -203,14 +214,14 @@ class Store:
         with self._db:
             document = canonical(outcome.provenance)
             self._db.execute("INSERT OR IGNORE INTO provenance (document) VALUES (?)", (document,))
-            for table, column in (("metrics", "trial"), ("curves", "trial"), ("arrays", "trial")):
-                self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (trial.id,))
+            for table in ("metrics", "curves", "arrays"):
+                self._db.execute(f"DELETE FROM {table} WHERE trial = ?", (trial.id,))
             self._db.execute(
                 "INSERT OR REPLACE INTO trials VALUES"
-                " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                 " (SELECT id FROM provenance WHERE document = ?))",
                 (trial.id, trial.study, trial.preset, canonical(trial.overrides),
-                 canonical(trial.condition), canonical(trial.config), trial.seed,
+                 canonical(trial.condition), canonical(trial.config), trial.seed, trial.code,
                  outcome.status, outcome.reason, outcome.steps, outcome.seconds,
                  outcome.compile_seconds, now(), document),
             )  # fmt: skip
@@ -251,21 +262,26 @@ class Store:
         return done & {t.id for t in trials}
 
     def references(self) -> list[str]:
-        """What to load the studies from that have been run, in the order of their first run."""
-        rows = self._db.execute("SELECT reference FROM runs GROUP BY study ORDER BY min(id)")
+        """What the studies that have been run were last loaded from, in the order of first run."""
+        rows = self._db.execute(
+            "SELECT reference, max(id) FROM runs GROUP BY study ORDER BY min(id)"
+        )
         return [row[0] for row in rows]
 
     def latest_settings(self, study: str) -> Settings | None:
-        """The preset and overrides with which `study` was run last."""
+        """The preset and overrides of the last run of `study`, if possible one with results."""
         row = self._db.execute(
-            "SELECT preset, overrides FROM runs WHERE study = ? ORDER BY id DESC LIMIT 1", (study,)
+            "SELECT preset, overrides, EXISTS (SELECT 1 FROM trials t WHERE t.study = r.study"
+            " AND t.preset = r.preset AND t.overrides = r.overrides) AS started"
+            " FROM runs r WHERE study = ? ORDER BY started DESC, id DESC LIMIT 1",
+            (study,),
         ).fetchone()
         return Settings(row[0], json.loads(row[1])) if row else None
 
-    def results(self, study: str, settings: Settings) -> Results:
-        """Every finished trial of `study` with these settings, whatever its seed."""
-        where = "study = ? AND preset = ? AND overrides = ?"
-        chosen = (study, settings.preset, canonical(settings.overrides))
+    def results(self, study: str, settings: Settings, code: str = "") -> Results:
+        """Every finished trial of `study`, with this code and these settings, whatever its seed."""
+        where = "study = ? AND preset = ? AND overrides = ? AND code = ?"
+        chosen = (study, settings.preset, canonical(settings.overrides), code)
         metrics: dict[str, dict[str, float]] = {}
         for trial, name, value in self._db.execute(
             "SELECT trial, name, value FROM metrics"
@@ -291,16 +307,14 @@ class Store:
         ]  # fmt: skip
         return Results(study, settings.preset, settings.overrides, tuple(records))
 
-    def failures(
-        self, study: str, settings: Settings
-    ) -> list[tuple[dict[str, Any], int, str, str]]:
-        """Condition, seed, status and reason of every trial that did not finish."""
+    def failures(self, study: str, settings: Settings, code: str = "") -> list[Failure]:
+        """Every trial with this code and these settings that did not finish."""
         rows = self._db.execute(
-            "SELECT condition, seed, status, reason FROM trials"
-            " WHERE study = ? AND preset = ? AND overrides = ? AND status != 'done'",
-            (study, settings.preset, canonical(settings.overrides)),
+            "SELECT condition, config, seed, status, reason FROM trials"
+            " WHERE study = ? AND preset = ? AND overrides = ? AND code = ? AND status != 'done'",
+            (study, settings.preset, canonical(settings.overrides), code),
         )
-        return [(json.loads(c), seed, status, reason) for c, seed, status, reason in rows]
+        return [Failure(json.loads(c), json.loads(f), *rest) for c, f, *rest in rows]
 
     def provenance(self, study: str, settings: Settings) -> list[dict[str, Any]]:
         """The distinct versions and machines behind a study's trials."""

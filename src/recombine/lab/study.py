@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from .claims import Claim
 from .errors import UserError, nearest
@@ -80,16 +80,19 @@ class Trial:
     config: Condition
     """All fields of the config, resolved."""
     seed: int
+    code: str = ""
+    """Which code it runs: see `Study.code`."""
 
     @cached_property
     def id(self) -> str:
         """The trial's identity: equal for equal study, condition, preset, overrides and seed.
 
-        Condition and overrides enter as the config that they resolve to, so a preset that
-        changes in a later version of the study makes new trials of its own.
+        Condition and overrides enter as the config that they resolve to, and the study with its
+        code, so a study that has changed makes new trials of its own.
         """
         identity = {
             "study": self.study,
+            "code": self.code,
             "preset": self.preset,
             "config": self.config,
             "overrides": self.overrides,
@@ -142,6 +145,8 @@ class Study:
     """What differs from the paper, and why."""
     float64: bool = False
     """Whether trials run with 64-bit numbers."""
+    code: str = ""
+    """The version of its code, set when it is loaded: the package's, or the file's checksum."""
 
     def __post_init__(self):
         if set(self.presets) != set(PRESETS):
@@ -173,7 +178,8 @@ class Study:
             values = {**chosen.settings, **condition, **overrides}
             config = _plain(replace(self.config(), **values))
             for i in range(chosen.seeds if seeds is None else seeds):
-                trial = Trial(self.name, preset, condition, overrides, config, seed_offset + i)
+                seed = seed_offset + i
+                trial = Trial(self.name, preset, condition, overrides, config, seed, self.code)
                 trials.setdefault(trial.id, trial)
         return list(trials.values())
 
@@ -234,10 +240,14 @@ def _parse(text: str, kind: Any) -> Any:
     choices = get_args(kind)
     if get_origin(kind) is tuple:
         return tuple(_parse(part.strip(), choices[0]) for part in text.split(","))
-    if choices:  # Literal
-        if text not in choices:
-            raise ValueError(nearest(text, choices))
-        return text
+    if get_origin(kind) is Literal:
+        named = {str(choice): choice for choice in choices}
+        if text not in named:
+            raise ValueError(nearest(text, named))
+        return named[text]
+    if type(None) in choices:  # an optional value
+        (kind,) = (choice for choice in choices if choice is not type(None))
+        return None if text.lower() == "none" else _parse(text, kind)
     if kind is bool:
         if text.lower() not in ("true", "false", "1", "0", "yes", "no"):
             raise ValueError("expected true or false")

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
-from .claims import Missing, Verdict, confidence_interval
+from .claims import Verdict, confidence_interval
 from .reference import Beside
 from .results import Results
 from .study import Study
@@ -17,11 +18,16 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
+def count(n: int, word: str) -> str:
+    """`3 trials`, `1 trial`."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
 def ours(beside: Beside, results: Results) -> tuple[str, str]:
     """Mean and 95 % interval over seeds, as text; dashes where there is nothing to show."""
     try:
         values = beside.ours(results)
-    except (Missing, KeyError):
+    except Exception:  # the report says why
         return "–", ""
     mean, low, high = confidence_interval(values)
     spread = "" if len(values) < 2 or low == high else f"[{number(low)}, {number(high)}]"
@@ -38,7 +44,8 @@ def beside_table(study: Study, results: Results) -> Table:
     table.add_column("where", style="dim")
     for row in study.beside:
         mean, interval = ours(row, results)
-        table.add_row(row.quantity, number(row.paper.value), mean, interval, row.paper.artifact)
+        quantity, where = escape(row.quantity), escape(row.paper.artifact)
+        table.add_row(quantity, number(row.paper.value), mean, escape(interval), where)
     return table
 
 
@@ -51,7 +58,8 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     table.add_column("evidence", ratio=2, style="dim")
     for v in verdicts:
         style = VERDICT_STYLE[v.verdict]
-        table.add_row(v.study, f"[{style}]{v.verdict}[/]", v.statement, evidence_text(v.evidence))
+        evidence = escape(evidence_text(v.evidence))
+        table.add_row(v.study, f"[{style}]{v.verdict}[/]", escape(v.statement), evidence)
     return table
 
 

@@ -41,6 +41,7 @@ class Run:
         self.curves: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.steps = 0
+        self._loops: set[str] = set()
         self._folder = folder
         self._listener = listener
         self._checkpoint_seconds = checkpoint_seconds
@@ -81,6 +82,9 @@ class Run:
         """
         from recombine.learning import Progress, train
 
+        if name in self._loops:
+            raise ValueError(f"two loops are called {name!r}: give each a name of its own")
+        self._loops.add(name)
         folder = self._folder / name if self._folder else None
         resume = None
         if folder is not None:

@@ -90,8 +90,8 @@ def train(
     **Returns:** the final state, and the observations stacked: `{name: [observations, ...]}` with
     the steps at which they were made under `step`.
     """
-    if steps % every:
-        raise ValueError(f"steps ({steps}) must be a multiple of every ({every})")
+    if steps < 0 or every < 1 or steps % every:
+        raise ValueError(f"steps ({steps}) must be a multiple of every ({every}), and not negative")
     rule, state = _as_arrays(rule), _as_arrays(state)
     blocks = max(1, chunk // every)
     done, rows = 0, []

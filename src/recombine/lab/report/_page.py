@@ -7,8 +7,8 @@ from typing import Any
 from ..claims import Missing, Verdict, confidence_interval, judge
 from ..reference import Beside, Reference
 from ..results import Results
-from ..run import collect
-from ..store import Settings, Store
+from ..run import collect, conditions
+from ..store import Failure, Settings, Store
 from ..study import Claim, Figure, Study
 from . import _plotly
 from ._text import Evidence, evidence, value
@@ -85,7 +85,7 @@ class StudyPage:
     claims: Sequence[Judged]
     drawings: Sequence[Drawing]
     numbers: Sequence[Number]
-    failures: Sequence[tuple[dict[str, Any], int, str, str]]
+    failures: Sequence[Failure]
     configuration: Sequence[Setting]
     conditions: Sequence[ConditionRow]
     provenance: Sequence[dict[str, Any]]
@@ -118,7 +118,7 @@ def gather(study: Study, store: Store) -> StudyPage:
     settings = store.latest_settings(study.name)
     assert settings is not None, f"{study.name} has not been run"
     results = collect(study, settings, store)
-    failures = store.failures(study.name, settings)
+    failures = store.failures(study.name, settings, study.code)
     return StudyPage(
         study=study,
         settings=settings,
@@ -135,14 +135,7 @@ def gather(study: Study, store: Store) -> StudyPage:
 
 
 def _judged(claim: Claim, study: Study, results: Results) -> Judged:
-    try:
-        verdict = judge(claim, study.name, results)
-    except Exception as error:  # a mistake in one predicate must not cost the whole report
-        reason = f"the claim could not be judged: {told(error)}"
-        verdict = Verdict(
-            study.name, claim.name, claim.statement, "undecided", {"reason": reason},
-            results.preset, dict(results.overrides),
-        )  # fmt: skip
+    verdict = judge(claim, study.name, results)
     rest = dict(verdict.evidence)
     reason = str(rest.pop("reason", "")) if verdict.verdict == "undecided" else ""
     return Judged(claim, verdict, reason, evidence(rest))
@@ -178,13 +171,8 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(". :")
 
 
-def _planned(study: Study, settings: Settings) -> list[Any]:
-    overrides = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.overrides.items()}
-    return study.trials(settings.preset, seeds=1, overrides=overrides)
-
-
 def _configuration(study: Study, settings: Settings) -> list[Setting]:
-    configs = [trial.config for trial in _planned(study, settings)]
+    configs = [trial.config for trial in conditions(study, settings)]
     return [
         Setting(name, meaning, _distinct(configs, lambda c, n=name: c[n]), default,  # type: ignore[misc]
                 name in settings.overrides)
@@ -197,13 +185,13 @@ def _distinct(things: Sequence[Any], of: Callable[[Any], Any]) -> list[Any]:
 
 
 def _conditions(
-    study: Study, settings: Settings, results: Results, failures: Sequence[tuple]
+    study: Study, settings: Settings, results: Results, failures: Sequence[Failure]
 ) -> list[ConditionRow]:
     rows = []
-    for trial in _planned(study, settings):
+    for trial in conditions(study, settings):
         condition = dict(trial.condition)
         done = sum(r.config == trial.config for r in results.records)
-        failed = sum(_plain(c) == _plain(condition) for c, *_ in failures)
+        failed = sum(_plain(f.condition) == _plain(condition) for f in failures)
         rows.append(ConditionRow(condition, done, failed))
     return rows
 

@@ -194,10 +194,13 @@ study = Study(
     float64=True,
     presets={
         "smoke": Preset(
-            seeds=1, conditions=CONDITIONS, settings={"samples": 200, "epochs": 20}, cost="6 s"
+            seeds=1,
+            conditions=CONDITIONS,
+            settings={"samples": 200, "epochs": 20},
+            cost="20 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=CONDITIONS),
-        "paper": Preset(seeds=5, conditions=CONDITIONS),
+        "laptop": Preset(seeds=5, conditions=CONDITIONS, cost="22 s on two cores"),
+        "paper": Preset(seeds=5, conditions=CONDITIONS, cost="22 s on two cores"),
     },
     claims=(
         Claim(

@@ -220,10 +220,12 @@ study = Study(
             seeds=1,
             conditions=grid(training=("full", "linearised"), sigma_0=(0.2, 2.5)),
             settings={"epochs": 20, "width": 16},
-            cost="8 s",
+            cost="9 s on two cores",
         ),
-        "laptop": Preset(seeds=6, conditions=CONDITIONS),
-        "paper": Preset(seeds=6, conditions=CONDITIONS, settings={"epochs": 700}),
+        "laptop": Preset(seeds=6, conditions=CONDITIONS, cost="15 s on two cores"),
+        "paper": Preset(
+            seeds=6, conditions=CONDITIONS, settings={"epochs": 700}, cost="12 s on two cores"
+        ),
     },
     claims=(
         Claim(

@@ -173,10 +173,12 @@ study = Study(
             seeds=1,
             conditions=EQUAL + grid(init=("random",), head_start=(0.0,)) + UNEQUAL,
             settings={"epochs": 20, "width": 8},
-            cost="20 s",
+            cost="24 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=CONDITIONS),
-        "paper": Preset(seeds=5, conditions=CONDITIONS, settings={"width": 64}),
+        "laptop": Preset(seeds=5, conditions=CONDITIONS, cost="45 s on two cores"),
+        "paper": Preset(
+            seeds=5, conditions=CONDITIONS, settings={"width": 64}, cost="2 min on two cores"
+        ),
     },
     claims=(
         Claim(

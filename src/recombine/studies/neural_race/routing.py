@@ -297,10 +297,13 @@ study = Study(
     float64=True,
     presets={
         "smoke": Preset(
-            seeds=1, conditions=CONDITIONS, settings={"width": 16, "epochs": 40}, cost="8 s"
+            seeds=1,
+            conditions=CONDITIONS,
+            settings={"width": 16, "epochs": 40},
+            cost="12 s on two cores",
         ),
-        "laptop": Preset(seeds=10, conditions=CONDITIONS),
-        "paper": Preset(seeds=10, conditions=CONDITIONS),
+        "laptop": Preset(seeds=10, conditions=CONDITIONS, cost="25 s on two cores"),
+        "paper": Preset(seeds=10, conditions=CONDITIONS, cost="25 s on two cores"),
     },
     claims=(
         Claim(

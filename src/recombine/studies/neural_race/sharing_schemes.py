@@ -158,10 +158,10 @@ study = Study(
             seeds=1,
             conditions=grid(q=SCHEMES),
             settings={"simulated_epochs": 20, "width": 8},
-            cost="15 s",
+            cost="15 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=grid(q=SCHEMES)),
-        "paper": Preset(seeds=5, conditions=grid(q=SCHEMES)),
+        "laptop": Preset(seeds=5, conditions=grid(q=SCHEMES), cost="15 s on two cores"),
+        "paper": Preset(seeds=5, conditions=grid(q=SCHEMES), cost="15 s on two cores"),
     },
     claims=(
         Claim(

@@ -180,10 +180,14 @@ study = Study(
             seeds=1,
             conditions=grid(network=("relu", "linear", "gated")),
             settings={"hidden": 16, "sigma_0": 0.02, "epochs": 40},
-            cost="4 s",
+            cost="14 s on two cores",
         ),
-        "laptop": Preset(seeds=10, conditions=grid(network=("relu", "linear", "gated"))),
-        "paper": Preset(seeds=10, conditions=grid(network=("relu", "linear", "gated"))),
+        "laptop": Preset(
+            seeds=10, conditions=grid(network=("relu", "linear", "gated")), cost="15 s on two cores"
+        ),
+        "paper": Preset(
+            seeds=10, conditions=grid(network=("relu", "linear", "gated")), cost="15 s on two cores"
+        ),
     },
     claims=(
         Claim(
