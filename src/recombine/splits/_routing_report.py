@@ -216,9 +216,9 @@ class RoutingReport:
 def routing_report(
     mask: Bool[ArrayLike, "M_in M_out"],
     *,
-    init_scale: float | None = None,
-    final_singular_value: float | None = None,
-    sharing: float | None = None,
+    init_scale: ArrayLike | None = None,
+    final_singular_value: ArrayLike | None = None,
+    sharing: ArrayLike | None = None,
 ) -> RoutingReport:
     """Check the conditions under which a network routes zero-shot.
 
