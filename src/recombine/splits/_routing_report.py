@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from jaxtyping import ArrayLike, Bool
@@ -216,9 +217,9 @@ class RoutingReport:
 def routing_report(
     mask: Bool[ArrayLike, "M_in M_out"],
     *,
-    init_scale: ArrayLike | None = None,
-    final_singular_value: ArrayLike | None = None,
-    sharing: ArrayLike | None = None,
+    init_scale: SupportsFloat | None = None,
+    final_singular_value: SupportsFloat | None = None,
+    sharing: SupportsFloat | None = None,
 ) -> RoutingReport:
     """Check the conditions under which a network routes zero-shot.
 
