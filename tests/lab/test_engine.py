@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from recombine.lab import LocalEngine, Store
-from recombine.lab.engine import Finished, Job
+from recombine.lab.engine import Finished, Job, Started
 from recombine.lab.registry import load
 from recombine.lab.run import collect, execute, plan
 
@@ -135,18 +135,15 @@ def test_an_idle_worker_that_dies_does_not_stop_the_run(tmp_path):
         jobs = [Job(t, STUDY, store.folder) for t in planned.trials]
         short, long = jobs[0], jobs[1]
         quick = replace(short.trial, config={**short.trial.config, "steps": 100})
-        finished = []
+        finished, worker = [], {}
         for event in LocalEngine(2).run([replace(short, trial=quick), long]):
+            if isinstance(event, Started):
+                worker[event.trial.id] = event.worker
             if isinstance(event, Finished):
                 finished.append(event.outcome.status)
-                if len(finished) == 1:  # its worker has nothing left to do
-                    idle = min(children(os.getpid()), key=processor_ticks)
-                    os.kill(idle, 9)
+                if event.trial == quick:  # its worker, started in this order, has nothing to do
+                    os.kill(sorted(children(os.getpid()))[worker[quick.id]], 9)
         assert finished == ["done", "done"]
-
-
-def processor_ticks(pid: int) -> int:
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[11:13]))
 
 
 @pytest.mark.parametrize(
