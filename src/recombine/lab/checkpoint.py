@@ -46,14 +46,17 @@ def unpack(content: bytes) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
+def _is_key(leaf: Any) -> bool:
+    import jax
+
+    return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
 def _leaves(tree: Any) -> list[np.ndarray]:
     import jax
 
     def plain(leaf):
-        is_key = isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(
-            leaf.dtype, jax.dtypes.prng_key
-        )
-        return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+        return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
     return [plain(leaf) for leaf in jax.tree.leaves(tree)]
 
@@ -67,7 +70,7 @@ def _like(template: Any, arrays: list[np.ndarray]) -> Any:
         raise Damaged(f"{len(arrays)} leaves where {len(leaves)} are expected")
 
     def restore(leaf, array):
-        if isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if _is_key(leaf):
             return jax.random.wrap_key_data(jnp.asarray(array), impl=jax.random.key_impl(leaf))
         expected = np.asarray(leaf)
         if expected.shape != array.shape or expected.dtype != array.dtype:

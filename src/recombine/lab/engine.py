@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
@@ -98,7 +98,7 @@ class _Worker:
     process: subprocess.Popen
     job: Job | None = None
     shape: str = ""
-    unread: bytes = field(default=b"")
+    unread: bytes = b""
 
     def stop(self, patience: float = 0) -> int:
         """End the process, if it does not end by itself, and return its exit code."""
@@ -201,7 +201,7 @@ class LocalEngine:
         pending.remove(job)
         worker.job, worker.shape = job, job.trial.shape
         message = {
-            "trial": _fields(job.trial),
+            "trial": {f.name: getattr(job.trial, f.name) for f in fields(job.trial)},
             "study": job.study,
             "store": str(job.store.resolve()),
         }
@@ -210,11 +210,6 @@ class LocalEngine:
             worker.process.stdin.write(json.dumps(message).encode() + b"\n")
             worker.process.stdin.flush()
         return Started(job.trial, worker.number)
-
-
-def _fields(trial: Trial) -> dict:
-    names = ("study", "preset", "condition", "overrides", "config", "seed", "code")
-    return {name: getattr(trial, name) for name in names}
 
 
 def _died(code: int) -> Outcome:

@@ -13,7 +13,7 @@ from .errors import UserError
 from .registry import load, select
 from .results import Results
 from .store import Settings, Store
-from .study import Study, Trial, canonical
+from .study import Study, Trial, canonical, from_plain
 
 MOST_SEEDS = 2**31
 """A PRNG key has 32 bits of seed in single precision; larger seeds would repeat smaller ones."""
@@ -111,8 +111,7 @@ def collect(study: Study, settings: Settings, store: Store) -> Results:
 
 def conditions(study: Study, settings: Settings) -> list[Trial]:
     """One trial of every condition that `study` has with these settings."""
-    overrides = {k: tuple(v) if isinstance(v, list) else v for k, v in settings.overrides.items()}
-    return study.trials(settings.preset, seeds=1, overrides=overrides)
+    return study.trials(settings.preset, seeds=1, overrides=from_plain(settings.overrides))
 
 
 def verdicts(study: Study, results: Results) -> list[Verdict]:

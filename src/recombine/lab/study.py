@@ -230,9 +230,9 @@ def _plain(config: Any) -> dict[str, Any]:
     return values
 
 
-def config_from(study: Study, values: Condition) -> Any:
-    """The inverse of the plain form that a trial carries."""
-    return study.config(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+def from_plain(values: Condition) -> dict[str, Any]:
+    """Config fields from their JSON-ready form: the inverse of `_plain`."""
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
 
 def _parse(text: str, kind: Any) -> Any:

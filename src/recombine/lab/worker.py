@@ -70,7 +70,7 @@ def perform(
     from .errors import Diverged
     from .provenance import provenance
     from .registry import load
-    from .study import config_from
+    from .study import from_plain
     from .trial import Run
 
     started, compiled = time.perf_counter(), clock.seconds
@@ -80,7 +80,8 @@ def perform(
     try:
         study = load(study_reference)
         with jax.enable_x64(study.float64):
-            study.trial(config_from(study, trial.config), jax.random.key(trial.seed), run)
+            config = study.config(**from_plain(trial.config))
+            study.trial(config, jax.random.key(trial.seed), run)
         if run.arrays:
             arrays = write_arrays(folder, trial.id, run.arrays)
     except Diverged as error:

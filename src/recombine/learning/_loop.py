@@ -99,7 +99,7 @@ def train(
         done, state = resume.step, resume.state
         rows = [{k: v for k, v in resume.curves.items() if k != "step"}]
 
-    def curves_until(step, rows):
+    def curves_so_far():
         stacked = {k: np.concatenate([r[k] for r in rows]) for k in rows[0]} if rows else {}
         observed = len(next(iter(stacked.values()))) if stacked else 0
         return {"step": every * np.arange(observed)} | stacked
@@ -110,6 +110,6 @@ def train(
         rows.append({k: np.asarray(v) for k, v in seen.items()})
         done += n * every
         if on_chunk is not None:
-            on_chunk(Progress(done, state, curves_until(done, rows)))
+            on_chunk(Progress(done, state, curves_so_far()))
     rows.append({k: np.asarray(v)[None] for k, v in _observe(rule, state).items()})
-    return state, curves_until(done, rows)
+    return state, curves_so_far()
