@@ -241,10 +241,10 @@ def run(
             raise typer.Exit(130) from None
         verdicts = []
         for p in plans:
-            results = lab.collect(p.study, p.settings, opened)
+            results, judged = lab.conclude(p, opened)
             if p.study.beside:
                 console.print(beside_table(p.study, results))
-            verdicts += lab.verdicts(p.study, results)
+            verdicts += judged
     if verdicts:
         console.print(verdict_table(verdicts))
     _summary(console, verdicts)

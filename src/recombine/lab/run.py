@@ -93,9 +93,15 @@ def execute(
             on_event(event)
         for run in runs:
             store.end_run(run, time.monotonic() - started)
-        for p in plans:
-            store.write_verdicts(verdicts(p.study, collect(p.study, p.settings, store)))
     return failed
+
+
+def conclude(plan: Plan, store: Store) -> tuple[Results, list[Verdict]]:
+    """The results of what was planned, and its claims, judged and recorded."""
+    results = collect(plan.study, plan.settings, store)
+    judged = verdicts(plan.study, results)
+    store.write_verdicts(judged)
+    return results, judged
 
 
 def collect(study: Study, settings: Settings, store: Store) -> Results:
@@ -141,4 +147,4 @@ def run_study(
     )
     opened = Store.create(store)  # stays open: curves and arrays are read when they are asked for
     execute([planned], opened, LocalEngine(workers))
-    return collect(planned.study, planned.settings, opened)
+    return conclude(planned, opened)[0]
