@@ -1,0 +1,114 @@
+"""Tables of combinations: each row has one value of every factor, such as ("red", "square").
+
+The values play the part of modules: a table becomes a code with a layer for every factor and one
+value active in each.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import ArrayLike, Bool
+
+Combination = tuple[Hashable, ...]
+Value = tuple[str, Hashable]
+"""A factor's name and one of its values."""
+Table = Sequence[Sequence[Hashable]] | np.ndarray | Mapping[str, Sequence[Hashable] | np.ndarray]
+"""Rows of values, or columns by the names of their factors."""
+
+
+@dataclass(frozen=True)
+class FactorTable:
+    """Distinct combinations of the values of named factors."""
+
+    factors: tuple[str, ...]
+    combinations: tuple[Combination, ...]
+    """Each with one value of every factor, in the order of the factors."""
+    values: tuple[tuple[Hashable, ...], ...]
+    """The values of every factor, in the order in which they appear."""
+
+    @classmethod
+    def of(
+        cls, table: "Table | FactorTable", factors: Sequence[str] | None = None
+    ) -> "FactorTable":
+        """A table of rows or columns; rows that occur again count once.
+
+        ```python
+        >>> table = FactorTable.of({"colour": ["red", "blue"], "shape": ["disc", "disc"]})
+        >>> table.values
+        (('red', 'blue'), ('disc',))
+        >>> table.codes[1].astype(int)
+        array([[0, 1],
+               [1, 0]])
+        ```
+
+        **Arguments:**
+
+        - `table`: rows, a two-dimensional array, or columns by name. Values may be anything
+            hashable.
+        - `factors`: the names of the factors, if the table has rows; else they are called
+            `factor 0`, `factor 1`, ...
+        """
+        if isinstance(table, FactorTable):
+            return table
+        if isinstance(table, Mapping):
+            columns = [_plain(column) for column in table.values()]
+            if len({len(column) for column in columns}) > 1:
+                sizes = ", ".join(f"{n}: {len(c)}" for n, c in zip(table, columns, strict=True))
+                raise ValueError(f"columns must be equally long; these are not ({sizes})")
+            rows = list(zip(*columns, strict=True))
+            factors = list(table)
+        else:
+            rows = [tuple(_plain(row)) for row in _plain(table)]
+        if not rows:
+            raise ValueError("the table has no combinations; give at least one")
+        width = len(rows[0])
+        if any(len(row) != width for row in rows) or not width:
+            raise ValueError("every combination must have one value of every factor")
+        names = tuple(factors or (f"factor {f}" for f in range(width)))
+        if len(names) != width or len(set(names)) < width:
+            raise ValueError(f"{width} factors need as many different names, not {list(names)}")
+        distinct = tuple(dict.fromkeys(rows))
+        values = tuple(tuple(dict.fromkeys(column)) for column in zip(*distinct, strict=True))
+        return cls(names, distinct, values)
+
+    @property
+    def codes(self) -> Bool[np.ndarray, "combinations factors values"]:
+        """One-hot codes: which value of every factor a combination has.
+
+        Factors with fewer values than others are padded with values that never occur.
+        """
+        codes = np.zeros((len(self), len(self.factors), max(map(len, self.values))), bool)
+        for f, values in enumerate(self.values):
+            number = {value: v for v, value in enumerate(values)}
+            codes[np.arange(len(self)), f, [number[row[f]] for row in self.combinations]] = True
+        return codes
+
+    def of_codes(
+        self, codes: Bool[ArrayLike, "combinations factors values"]
+    ) -> tuple[Combination, ...]:
+        """The combinations that codes stand for, such as those that a split holds out."""
+        return tuple(
+            tuple(values[v] for values, v in zip(self.values, row, strict=True))
+            for row in np.argmax(np.asarray(codes, bool), axis=-1)
+        )
+
+    def find(self, factor: str, value: Hashable) -> tuple[int, int]:
+        """The layer and module of the codes that stand for a value."""
+        if factor not in self.factors:
+            raise ValueError(f"there is no factor {factor!r}; there are {list(self.factors)}")
+        f = self.factors.index(factor)
+        if value not in self.values[f]:
+            raise ValueError(f"{factor} is never {value!r}; it is one of {list(self.values[f])}")
+        return f, self.values[f].index(value)
+
+    def __len__(self) -> int:
+        return len(self.combinations)
+
+    def __iter__(self) -> Iterator[Combination]:
+        return iter(self.combinations)
+
+
+def _plain(column: Sequence | np.ndarray) -> list:
+    """NumPy's numbers and words as Python's, which are hashable and read better."""
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
