@@ -176,7 +176,10 @@ class Study:
         for condition in chosen.conditions:
             condition = {**condition, **{k: v for k, v in overrides.items() if k in condition}}
             values = {**chosen.settings, **condition, **overrides}
-            config = _plain(replace(self.config(), **values))
+            try:
+                config = _plain(replace(self.config(), **values))
+            except ValueError as error:
+                raise UserError(f"{self.name}: {error}") from None
             for i in range(chosen.seeds if seeds is None else seeds):
                 seed = seed_offset + i
                 trial = Trial(self.name, preset, condition, overrides, config, seed, self.code)

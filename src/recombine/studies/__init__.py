@@ -14,4 +14,6 @@ STUDIES: dict[str, str] = {
     "neural-race/initialization": "recombine.studies.neural_race.initialization",
     "neural-race/digits": "recombine.studies.neural_race.digits",
     "neural-race/digits-gain": "recombine.studies.neural_race.digits_gain",
+    "hyperteacher/support": "recombine.studies.hyperteacher.support",
+    "identification/counterexamples": "recombine.studies.identification.counterexamples",
 }

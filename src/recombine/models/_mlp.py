@@ -1,0 +1,77 @@
+"""Fully connected networks, with their scaling and biases in the open."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+
+def truncated_normal(
+    shape: Sequence[int], std: float, *, key: PRNGKeyArray
+) -> Float[Array, "..."]:
+    """Normal numbers cut off at two nominal standard deviations.
+
+    They are not scaled up again, so that their true standard deviation is 0.88 `std`.
+    """
+    return std * jax.random.truncated_normal(key, -2.0, 2.0, tuple(shape), float)
+
+
+class Dense(eqx.Module):
+    """One layer: x W s + b, with s = 1 or, scaled, 1 / √inputs."""
+
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"] | None
+    scaled: bool = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
+        # The scale is applied to the weights, which are fewer than the activations.
+        scale = len(self.weight) ** -0.5 if self.scaled else 1.0
+        y = x @ (self.weight * scale)
+        return y if self.bias is None else y + self.bias
+
+
+class MLP(eqx.Module):
+    """A multi-layer perceptron with ReLU between its layers.
+
+    **Arguments:**
+
+    - `sizes`: the numbers of inputs, of units of every hidden layer, and of outputs.
+    - `scaled`: if true, weights have unit variance and every layer divides by √inputs; if false,
+        weights have a variance of 1 / inputs. Weights are truncated normal, biases 0.
+    - `biases`: whether layers have biases.
+    - `offset`: whether to add a vector of its own, at first 0, to the output.
+    """
+
+    layers: tuple[Dense, ...]
+    offset: Float[Array, " outputs"] | None
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        *,
+        scaled: bool = False,
+        biases: bool = True,
+        offset: bool = False,
+        key: PRNGKeyArray,
+    ):
+        if len(sizes) < 2 or min(sizes) < 1:
+            raise ValueError(f"sizes must name inputs and outputs, all at least 1; got {sizes}")
+        keys = jax.random.split(key, len(sizes) - 1)
+        self.layers = tuple(
+            Dense(
+                truncated_normal((a, b), 1.0 if scaled else a**-0.5, key=k),
+                jnp.zeros(b) if biases else None,
+                scaled,
+            )
+            for a, b, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
+        )
+        self.offset = jnp.zeros(sizes[-1]) if offset else None
+
+    def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
+        """The outputs for a batch of inputs."""
+        for layer in self.layers[:-1]:
+            x = jax.nn.relu(layer(x))
+        y = self.layers[-1](x)
+        return y if self.offset is None else y + self.offset

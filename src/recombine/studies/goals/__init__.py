@@ -1,0 +1,3 @@
+"""Do meta-learned hypernetworks recombine goals from one demonstration?"""
+
+DOCUMENT = "Schug et al.: Discovering modular solutions that generalize compositionally (2024)"

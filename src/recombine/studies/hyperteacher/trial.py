@@ -1,0 +1,164 @@
+"""What one trial of the hyperteacher studies does, and the hyperparameters of Table A10."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from recombine import learning, splits, tasks
+from recombine.lab import Run
+
+from ..meta_learner import Learner, MetaConfig, World, accuracy_measure, meta_trial
+
+PAPER = {
+    "linear": Learner(3, 128, 0, 0.001, 0.3, 1.0, 0.01),
+    "nonlinear": Learner(3, 128, 0, 0.003, 0.3, 1.0, 0.01),
+    "anil": Learner(3, 512, 0, 0.001, 0.03, 2.0, 0.0001, inner_steps=100),
+    "maml": Learner(3, 368, 0, 0.001, 0.01, 2.0, 0.0001),
+}
+"""Table A10, chosen by the paper on the loss of *held-out* tasks with compositional support. The
+embedding has 4 M entries. The published code has MAML 384 units wide."""
+MINI = {
+    "linear": Learner(1, 32, 0, 0.003, 0.3, 1.0, 0.01),
+    "nonlinear": Learner(1, 32, 0, 0.003, 0.3, 1.0, 0.01),
+    "anil": Learner(2, 96, 0, 0.001, 0.03, 2.0, 0.0001, inner_steps=20),
+    "maml": Learner(1, 64, 0, 0.001, 0.01, 2.0, 0.0001),
+}
+"""For a teacher with one hidden layer. The embedding has 2 M entries."""
+TABLES = {"mini": (MINI, 2), "paper": (PAPER, 4)}
+
+
+@dataclass(frozen=True)
+class Config(MetaConfig):
+    """Settings of the hyperteacher studies."""
+
+    table: Literal["mini", "paper"] = "mini"
+    """Which table of model sizes and learning rates."""
+    embedding_factor: float = 0.0
+    """Size of an embedding as a multiple of M; 0: as in the table."""
+    support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
+        "compositional"
+    )
+    """Which combinations of modules are trained."""
+    M: int = 6
+    """Modules a layer."""
+    K: int = 3
+    """Most modules that a task mixes in a layer."""
+    teacher_layers: int = 1
+    """Hidden layers of the teacher."""
+    teacher_width: int = 8
+    """Units of a hidden layer of the teacher."""
+    inputs: int = 8
+    """Inputs of the teacher."""
+    outputs: int = 4
+    """Outputs of the teacher: the classes."""
+    bank: Literal["joint", "per layer", "shared"] = "joint"
+    """Whether a module contributes to all generated layers, to its own, or to any alike."""
+    input_range: float = 1.0
+    """Inputs are uniform between minus and plus this."""
+    temperature: float = 0.1
+    """Of the teacher's outputs."""
+    shots: int = 64
+    """Samples of a task to adapt to."""
+    queries: int = 64
+    """Samples of a task to be judged by."""
+    held_out: float = 0.25
+    """Fraction of combinations held out with compositional support."""
+    held_out_layers: Literal["last", "all"] = "last"
+    """Where non-compositional support leaves out the last module."""
+    coupling: Literal["half and count", "half", "none"] = "half and count"
+    """What layers have in common in disconnected support."""
+    matched: bool = False
+    """Whether connected support is thinned to as many combinations as disconnected support."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.K <= self.M:
+            raise ValueError(f"K={self.K} of M={self.M} modules cannot be mixed; use 1 <= K <= M")
+        if not 0 < self.held_out < 1:
+            raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
+        if self.steps % self.measure_every:
+            raise ValueError(
+                f"steps={self.steps} is not a multiple of measure_every={self.measure_every}"
+            )
+
+
+def split_of(config: Config, *, key) -> splits.Split:
+    """The trained and the held-out combinations."""
+    layers = max(1, config.teacher_layers - 1)
+    if config.support in ("connected", "disconnected"):
+        connected, disconnected = (
+            make(config.M, config.K, layers, coupling=config.coupling)
+            for make in (splits.connected_split, splits.disconnected_split)
+        )
+        if config.support == "disconnected":
+            return disconnected
+        return connected.thinned(len(disconnected.train), key=key) if config.matched else connected
+    codes = splits.layered_codes(splits.up_to_k_hot_masks(config.M, config.K), layers)
+    if config.support == "compositional":
+        return splits.random_hold_out(codes, config.held_out, key=key)
+    return splits.module_hold_out(codes, layers=config.held_out_layers)
+
+
+def world_of(config: Config, *, key) -> World:
+    """The teacher, the combinations it is trained on, and those it is measured on."""
+    import jax
+
+    of_split, of_teacher, of_codes = jax.random.split(key, 3)
+    split = split_of(config, key=of_split)
+    banks = {
+        "joint": tasks.joint_bank,
+        "per layer": tasks.per_layer_bank,
+        "shared": tasks.shared_bank,
+    }
+    task = tasks.HyperTeacher(
+        splits.ListedCodes(split.train),
+        inputs=config.inputs,
+        hidden=config.teacher_width,
+        outputs=config.outputs,
+        hidden_layers=config.teacher_layers,
+        bank=banks[config.bank],
+        input_range=config.input_range,
+        temperature=config.temperature,
+        support=config.shots,
+        query=config.queries,
+        key=of_teacher,
+    )
+    held_out = {"ood": split.held_out}
+    for k in (2**n for n in range(config.M.bit_length()) if 2**n <= config.M):
+        codes = split.held_out_with(k, key=of_codes)
+        if codes is not None:
+            held_out[f"ood_{k}"] = codes
+    return World(
+        task,
+        {name: task.on(splits.ListedCodes(codes)) for name, codes in held_out.items()},
+        learning.kl_divergence,
+        {"accuracy": accuracy_measure},
+        config.inputs,
+        config.outputs,
+    )
+
+
+def learner_of(config: Config) -> Learner:
+    """The model's size and learning rates."""
+    table, factor = TABLES[config.table]
+    size = round((config.embedding_factor or factor) * config.M)
+    return config.learner({name: replace(row, embedding=size) for name, row in table.items()})
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Meta-learn from a hyperteacher; measure accuracy on combinations seen and unseen."""
+    import jax
+
+    of_world, of_learning = jax.random.split(key)
+    meta_trial(config, learner_of(config), world_of(config, key=of_world), of_learning, run)
+
+
+PAPER_SETTINGS = {
+    "table": "paper", "M": 8, "K": 2, "teacher_layers": 3, "teacher_width": 32, "inputs": 16,
+    "outputs": 8, "shots": 256, "queries": 256, "tasks": 128, "steps": 200_000,
+    "measure_every": 1000, "measured_tasks": 1024, "at_once": 16,
+}  # fmt: skip
+"""The paper's own configuration (appendix C.2)."""
+SMOKE_SETTINGS = {
+    "steps": 20, "measure_every": 10, "measured_tasks": 8, "tasks": 4, "shots": 8, "queries": 8,
+    "inner_steps": 2,
+}  # fmt: skip
+"""A few steps on a few samples."""

@@ -1,0 +1,231 @@
+"""What the meta-learning studies share: four models, their hyperparameters, and one trial."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from recombine import learning, models, probes
+from recombine.lab import Results, Run, figures
+
+if TYPE_CHECKING:
+    from recombine.tasks import AbstractTask
+
+Name = Literal["linear", "nonlinear", "anil", "maml"]
+HYPERNETWORKS: tuple[Name, ...] = ("linear", "nonlinear")
+MONOLITHIC: tuple[Name, ...] = ("anil", "maml")
+MODELS: tuple[Name, ...] = HYPERNETWORKS + MONOLITHIC
+TITLES = {
+    "linear": "Linear hypernetwork",
+    "nonlinear": "Nonlinear hypernetwork",
+    "anil": "ANIL",
+    "maml": "MAML",
+}
+
+
+@dataclass(frozen=True)
+class Learner:
+    """The size of a model and how it learns: a column of Tables A10 to A12."""
+
+    layers: int
+    """Hidden layers of the base network."""
+    width: int
+    """Units of a hidden layer."""
+    embedding: int
+    """Size M̂ of an embedding; 0 without embeddings."""
+    outer_rate: float
+    """Learning rate of the slow parameters."""
+    inner_rate: float
+    """Learning rate of the fast parameters."""
+    clip: float
+    """Largest global norm of the outer gradient."""
+    weight_decay: float
+    """Of the slow parameters."""
+    inner_steps: int = 10
+    """Steps of adaptation."""
+
+
+@dataclass(frozen=True)
+class MetaConfig:
+    """Settings that the meta-learning studies share. 0 is the value of the model's table."""
+
+    model: Name = "linear"
+    """Linear or nonlinear hypernetwork, ANIL or MAML."""
+    layers: int = 0
+    """Hidden layers of the model; 0: as in the table."""
+    width: int = 0
+    """Units of a hidden layer of the model; 0: as in the table."""
+    embedding: int = 0
+    """Size of an embedding of a hypernetwork; 0: as in the table."""
+    outer_rate: float = 0.0
+    """Learning rate of the slow parameters; 0: as in the table."""
+    inner_rate: float = 0.0
+    """Learning rate of the fast parameters; 0: as in the table."""
+    inner_steps: int = 0
+    """Steps of adaptation; 0: as in the table."""
+    test_steps: int = 0
+    """Steps of adaptation when measuring; 0: as in training."""
+    inner_batch: int = 0
+    """Samples a step of adaptation, drawn with replacement; 0: all."""
+    first_order: bool = False
+    """Whether inner gradients are treated as constants."""
+    generate_biases: bool = True
+    """Whether hypernetworks generate biases, as the published code does; else biases are fast."""
+    differentiate_norm: bool = False
+    """Whether the normalisation of embeddings is differentiated."""
+    tasks: int = 32
+    """Tasks an outer step."""
+    steps: int = 4000
+    """Outer steps."""
+    measure_every: int = 250
+    """Outer steps between two measurements; a divisor of `steps`."""
+    measured_tasks: int = 128
+    """Tasks of every set that is measured."""
+    at_once: int = 0
+    """Tasks to work on at a time; 0: all."""
+
+    def learner(self, table: Mapping[str, Learner]) -> Learner:
+        """The model's column of `table`, with what this config sets itself."""
+        names = ("layers", "width", "embedding", "outer_rate", "inner_rate", "inner_steps")
+        own = {name: getattr(self, name) for name in names if getattr(self, name)}
+        return replace(table[self.model], **own)
+
+
+class World(NamedTuple):
+    """What a study measures its meta-learners on."""
+
+    task: "AbstractTask"
+    """Training tasks."""
+    held_out: "Mapping[str, AbstractTask]"
+    """Other sets of tasks by name; `ood` holds the held-out combinations."""
+    loss: Callable
+    """Of predictions and examples."""
+    measures: Mapping[str, Callable]
+    """What else is measured of them."""
+    inputs: int
+    outputs: int
+
+
+def build(config: MetaConfig, learner: Learner, inputs: int, outputs: int, *, key) -> Any:
+    """The model that `config` names."""
+    sizes = (inputs, *[learner.width] * learner.layers, outputs)
+    if config.model in MONOLITHIC:
+        network = models.MLP(sizes, key=key)
+        return models.ANIL(network) if config.model == "anil" else models.MAML(network)
+    linear = config.model == "linear"
+    generator = models.LinearGenerator if linear else models.NonlinearGenerator
+    return models.mlp_hypernetwork(
+        sizes,
+        learner.embedding,
+        generator.create,
+        generate_biases=config.generate_biases,
+        differentiate_norm=config.differentiate_norm,
+        offset=linear,
+        key=key,
+    )
+
+
+def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run) -> None:
+    """Meta-learn; measure training, test and held-out tasks; decode their codes."""
+    import equinox as eqx
+    import jax
+
+    of_model, of_sets, of_training, of_decoding = jax.random.split(key, 4)
+
+    @eqx.filter_jit  # one program compiles faster than many operations
+    def task_sets(named, keys):
+        drawn = [t.sample(config.measured_tasks, key=k) for t, k in zip(named.values(), keys)]
+        return learning.TaskSets(dict(zip(named, drawn, strict=True)))
+
+    named = {"valid": world.task, "test": world.task, **world.held_out}
+    sets = task_sets(named, jax.random.split(of_sets, len(named)))
+    adaptation = learning.Adaptation(
+        world.loss,
+        steps=learner.inner_steps,
+        learning_rate=learner.inner_rate,
+        batch=config.inner_batch or None,
+        first_order=config.first_order,
+    )
+    rule = learning.MetaLearning(
+        world.task,
+        adaptation,
+        sets,
+        learning_rate=learner.outer_rate,
+        weight_decay=learner.weight_decay,
+        clip=learner.clip,
+        measures=dict(world.measures),
+        tasks=config.tasks,
+        at_once=config.at_once or None,
+        measure_every=config.measure_every,
+        test_steps=config.test_steps or None,
+    )
+    model = eqx.filter_jit(build)(config, learner, world.inputs, world.outputs, key=of_model)
+    state, seen = run.train(
+        rule,
+        eqx.filter_jit(rule.init)(model, key=of_training),
+        config.steps,
+        every=config.measure_every,
+        chunk=config.measure_every,
+    )
+    for name in set(seen) - {"step", "loss"}:
+        run.curve(name.replace(" ", "_"), seen["step"], seen[name])
+    for name, value in rule.measure(state.best).items():
+        run.metric(name.replace(" ", "_"), value)
+    if config.model in HYPERNETWORKS:
+        _decode(config, world, adaptation, state.best, of_decoding, run)
+
+
+def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) -> None:
+    """How well adapted fast parameters tell which modules are behind a held-out task."""
+    import equinox as eqx
+    import jax
+    from jax.flatten_util import ravel_pytree
+
+    @eqx.filter_jit
+    def adapted(task, key):
+        of_tasks, of_batches = jax.random.split(key)
+        episode = task.sample(4 * config.measured_tasks, key=of_tasks)
+        fast = learning.adapt(
+            model, episode.support, adaptation, at_once=config.measured_tasks, key=of_batches
+        )
+        return jax.vmap(lambda f: ravel_pytree(f)[0])(fast), episode.code
+
+    keys = jax.random.split(key)
+    features, codes = adapted(world.task, keys[0])
+    held_out_features, held_out_codes = adapted(world.held_out["ood"], keys[1])
+    found = probes.linear_decodability(features, codes, held_out_features, held_out_codes)
+    run.metric("decodability", found.pooled)
+    run.array("decodability", found.r2)
+    run.metric("embedding_cosine", probes.pairwise_cosine(features))
+
+
+def draw_models(
+    results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str
+):
+    """One panel a condition, one column a model, every seed a point."""
+    figure = figures.panels(*conditions, x="", y=y)
+    for panel, condition in enumerate(conditions.values()):
+        runs = results.where(**condition)
+        shown = [name for name in MODELS if name in runs.values("model")]
+        for color, name in enumerate(shown):
+            figures.add_points(
+                figure, [TITLES[name]], [runs.metric(metric, model=name)], TITLES[name],
+                color=color, panel=panel, line=False,
+            )  # fmt: skip
+    return figure
+
+
+def draw_learning(results: Results, curve: str, y: str, **condition: Any):
+    """A measurement over the training of every model."""
+    runs = results.where(**condition)
+    figure = figures.panels("", x="outer step", y=y)
+    for color, name in enumerate(m for m in MODELS if m in runs.values("model")):
+        steps, values = runs.curve(curve, model=name)
+        figures.add_seeds(figure, steps, values, TITLES[name], color=color)
+    return figure
+
+
+def accuracy_measure(prediction, examples):
+    """The fraction of counted samples whose largest output is that of the target."""
+    right = prediction.argmax(-1) == examples.y.argmax(-1)
+    return learning.counted_mean(right.astype(examples.weight.dtype), examples.weight)
+

@@ -1,0 +1,133 @@
+"""What one trial of the preference studies does, and the hyperparameters of Table A11."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from recombine import learning, splits, tasks
+from recombine.lab import Run
+
+from ..meta_learner import Learner, MetaConfig, World, meta_trial
+
+PAPER = {
+    "linear": Learner(3, 64, 32, 0.0003, 0.1, 1.0, 0.01),
+    "nonlinear": Learner(2, 64, 32, 0.0003, 0.1, 2.0, 0.01),
+    "anil": Learner(4, 512, 0, 0.0003, 0.01, 2.0, 0.01, inner_steps=100),
+    "maml": Learner(3, 368, 0, 0.001, 0.01, 2.0, 0.01),
+}
+"""Table A11, chosen by the paper on the loss of *held-out* tasks with compositional support. The
+weight decay is that of the published code."""
+MINI = {
+    "linear": Learner(2, 32, 16, 0.001, 0.1, 1.0, 0.01),
+    "nonlinear": Learner(2, 32, 16, 0.001, 0.1, 2.0, 0.01),
+    "anil": Learner(3, 96, 0, 0.001, 0.03, 2.0, 0.01, inner_steps=20),
+    "maml": Learner(2, 64, 0, 0.001, 0.01, 2.0, 0.01),
+}
+"""For runs of minutes: narrower and shallower, and a higher learning rate."""
+TABLES = {"mini": MINI, "paper": PAPER}
+
+
+@dataclass(frozen=True)
+class Config(MetaConfig):
+    """Settings of the preference studies."""
+
+    table: Literal["mini", "paper"] = "mini"
+    """Which table of model sizes and learning rates."""
+    support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
+        "compositional"
+    )
+    """Which combinations of modules are trained."""
+    M: int = 8
+    """Modules: preference vectors that tasks mix."""
+    K: int = 3
+    """Most modules that a task mixes."""
+    colours: int = 8
+    """Colours of objects: the entries of a preference vector."""
+    objects: int = 3
+    """Objects of an instance of the grid."""
+    compact: bool = True
+    """Whether observations leave out walls, which never change."""
+    absorbing: bool = False
+    """Whether terminating is worth nothing, instead of staying in place for a step."""
+    sum_to_one: bool = False
+    """Whether latents are normalised as in the paper's prose, instead of its Algorithm 1."""
+    shots: int = 8
+    """Instances of a task to adapt to."""
+    queries: int = 8
+    """Instances of a task to be judged by."""
+    held_out: float = 0.25
+    """Fraction of combinations held out with compositional support."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.K <= self.M:
+            raise ValueError(f"K={self.K} of M={self.M} modules cannot be mixed; use 1 <= K <= M")
+        if not 0 < self.held_out < 1:
+            raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
+        if self.steps % self.measure_every:
+            raise ValueError(
+                f"steps={self.steps} is not a multiple of measure_every={self.measure_every}"
+            )
+
+
+def split_of(config: Config, *, key) -> splits.Split:
+    """The trained and the held-out combinations."""
+    if config.support == "connected":
+        return splits.connected_split(config.M, config.K)
+    if config.support == "disconnected":
+        return splits.disconnected_split(config.M, config.K)
+    codes = splits.layered_codes(splits.up_to_k_hot_masks(config.M, config.K), 1)
+    if config.support == "compositional":
+        return splits.random_hold_out(codes, config.held_out, key=key)
+    return splits.module_hold_out(codes)
+
+
+def world_of(config: Config, *, key) -> World:
+    """The grid with its templates, on trained and on held-out combinations."""
+    import jax
+
+    of_split, of_templates = jax.random.split(key)
+    split = split_of(config, key=of_split)
+    task = tasks.PreferenceGrid(
+        jax.random.normal(of_templates, (config.M, config.colours)),
+        splits.ListedCodes(split.train),
+        tasks.ForagingGrid(config.colours, config.objects, absorbing=config.absorbing),
+        support=config.shots,
+        query=config.queries,
+        compact=config.compact,
+        sum_to_one=config.sum_to_one,
+    )
+    held_out = {"ood": task.on(splits.ListedCodes(split.held_out))}
+    return World(task, held_out, learning.half_squared_error, {}, task.inputs, task.outputs)
+
+
+def mean_loss(task: "tasks.PreferenceGrid", size: int, *, key):
+    """The loss, over `size` tasks, of predicting their mean action values everywhere."""
+    import jax
+
+    query = task.sample(size, key=key).query
+    mean = (query.weight[..., None] * query.y).sum((0, 1)) / query.weight.sum()
+    return jax.vmap(lambda one: learning.half_squared_error(mean, one))(query).mean()
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Meta-learn from demonstrations; measure the loss on combinations seen and unseen."""
+    import equinox as eqx
+    import jax
+
+    of_world, of_learning, of_mean = jax.random.split(key, 3)
+    world = world_of(config, key=of_world)
+    for name, task in {"test": world.task, **world.held_out}.items():
+        loss = eqx.filter_jit(mean_loss)(task, 4 * config.measured_tasks, key=of_mean)
+        run.metric(f"{name}_mean_loss", loss)
+    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, run)
+
+
+PAPER_SETTINGS = {
+    "table": "paper", "objects": 4, "compact": False, "shots": 16, "queries": 16, "tasks": 128,
+    "steps": 100_000, "measure_every": 1000, "measured_tasks": 1024, "at_once": 16,
+}  # fmt: skip
+"""The paper's own configuration (Appendix C.3)."""
+SMOKE_SETTINGS = {
+    "steps": 10, "measure_every": 5, "measured_tasks": 8, "tasks": 4, "objects": 2, "shots": 2,
+    "queries": 2, "layers": 1, "width": 8, "inner_steps": 2,
+}  # fmt: skip
+"""A few steps on a few instances."""
