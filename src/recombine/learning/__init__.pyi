@@ -3,6 +3,14 @@ from ._adaptation import adapt as adapt
 from ._adaptation import inner_adamw as inner_adamw
 from ._adaptation import predict as predict
 from ._adaptation import query_loss as query_loss
+from ._converged_latents import LatentInference as LatentInference
+from ._converged_latents import PersistentLatents as PersistentLatents
+from ._converged_latents import PersistentState as PersistentState
+from ._converged_latents import ReinferredLatents as ReinferredLatents
+from ._converged_latents import ReinferredState as ReinferredState
+from ._converged_latents import cosine_annealed as cosine_annealed
+from ._converged_latents import infer_latents as infer_latents
+from ._converged_latents import task_losses as task_losses
 from ._gradient import GradientDescent as GradientDescent
 from ._gradient import gradient_flow as gradient_flow
 from ._loop import AbstractRule as AbstractRule
@@ -22,10 +30,3 @@ from ._route_classification import mean_cross_entropy as mean_cross_entropy
 from ._routing import RoutingDescent as RoutingDescent
 from ._routing import mean_route_loss as mean_route_loss
 from ._routing import summed_route_loss as summed_route_loss
-from ._task_latents import LatentInference as LatentInference
-from ._task_latents import PersistentLatents as PersistentLatents
-from ._task_latents import PersistentState as PersistentState
-from ._task_latents import ReinferredLatents as ReinferredLatents
-from ._task_latents import ReinferredState as ReinferredState
-from ._task_latents import cosine_annealed as cosine_annealed
-from ._task_latents import half_squared_errors as half_squared_errors

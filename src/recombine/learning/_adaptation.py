@@ -71,9 +71,7 @@ class Adaptation(eqx.Module):
             step = jax.checkpoint(step)
         start = model.initial()
         keys = None if self.batch is None else jax.random.split(key, self.steps)
-        (fast, _), _ = jax.lax.scan(
-            step, (start, optimiser.init(start)), keys, length=self.steps
-        )
+        (fast, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), keys, length=self.steps)
         return fast
 
 

@@ -33,6 +33,9 @@ class TaskSets(eqx.Module):
     def __init__(self, sets: dict[str, Episode]):
         if not sets:
             raise ValueError("name one set of tasks at least, to choose the best model on")
+        shapes = {tuple(a.shape[1:] for a in jax.tree.leaves(episode)) for episode in sets.values()}
+        if len(shapes) > 1:
+            raise ValueError("sets of tasks must have the same shapes; draw them all alike")
         self.names = tuple(sets)
         self.sizes = tuple(len(episode.code) for episode in sets.values())
         self.episodes = jax.tree.map(lambda *parts: jnp.concatenate(parts), *sets.values())
@@ -109,6 +112,7 @@ class MetaLearning(AbstractRule[MetaState]):
     - `at_once`: tasks to work on at a time; fewer need less memory, and may be faster where the
         processor's cache is small.
     - `test_steps`: inner steps when measuring; by default those of the adaptation.
+    - `mesh`: devices to spread the tasks of a step over, a mesh with one axis; by default one.
     """
 
     task: AbstractTask
@@ -122,6 +126,7 @@ class MetaLearning(AbstractRule[MetaState]):
     at_once: int | None = None
     measure_every: int = 1000
     test_steps: int | None = None
+    mesh: jax.sharding.Mesh | None = eqx.field(static=True, default=None)
 
     def _optimiser(self) -> optax.GradientTransformation:
         return optax.chain(
@@ -131,9 +136,11 @@ class MetaLearning(AbstractRule[MetaState]):
 
     def init(self, model: AbstractMetaModel, *, key: PRNGKeyArray) -> MetaState:
         """The state with which learning starts."""
-        slow = eqx.filter(model, eqx.is_inexact_array)
+        slow, _ = model.partition()
         seen = self.measure(model)
-        return MetaState(model, self._optimiser().init(slow), key, model, self._first(seen), seen)
+        # Every number is lower than one that is none.
+        lowest = jnp.where(jnp.isnan(self._first(seen)), jnp.inf, self._first(seen))
+        return MetaState(model, self._optimiser().init(slow), key, model, lowest, seen)
 
     def measure(self, model: AbstractMetaModel) -> dict[str, Float[Array, ""]]:
         """What is measured of `model` on every task set."""
@@ -154,32 +161,46 @@ class MetaLearning(AbstractRule[MetaState]):
     ) -> tuple[Float[Array, ""], AbstractMetaModel]:
         """The mean query loss over tasks, and its gradient with respect to the slow parameters."""
         keys = jax.random.split(key, len(episode.code))
-        group = len(keys) if self.at_once is None else self.at_once
-        if len(keys) % group:
-            raise ValueError(f"at_once ({group}) must divide the number of tasks ({len(keys)})")
+        slow, rest = model.partition()
+        number = len(keys)
 
-        @eqx.filter_value_and_grad
-        def summed(model, part, keys):
-            losses = jax.vmap(lambda e, k: query_loss(model, e, self.adaptation, key=k))(part, keys)
-            return losses.sum() / len(episode.code)
+        def loss_of(slow, episode, keys):
+            model = eqx.combine(slow, rest)
+            losses = jax.vmap(lambda e, k: query_loss(model, e, self.adaptation, key=k))
+            return losses(episode, keys).sum() / number
 
-        if group == len(keys):
-            return summed(model, episode, keys)
-        parts = jax.tree.map(lambda a: a.reshape(-1, group, *a.shape[1:]), (episode, keys))
-        zero = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
+        def of_share(slow, episode, keys):
+            """Loss and gradient of some of the tasks, a group at a time."""
+            group = len(keys) if self.at_once is None else self.at_once
+            if len(keys) % group:
+                raise ValueError(f"at_once ({group}) must divide the number of tasks ({len(keys)})")
+            parts = jax.tree.map(lambda a: a.reshape(-1, group, *a.shape[1:]), (episode, keys))
 
-        def accumulate(total, part):
-            return jax.tree.map(jnp.add, total, summed(model, *part)), None
+            def accumulate(total, part):
+                return jax.tree.map(jnp.add, total, jax.value_and_grad(loss_of)(slow, *part)), None
 
-        total, _ = jax.lax.scan(accumulate, (jnp.zeros(()), zero), parts)
-        return total
+            zero = (jnp.zeros(()), jax.tree.map(jnp.zeros_like, slow))
+            return jax.lax.scan(accumulate, zero, parts)[0]
+
+        if self.mesh is None:
+            return of_share(slow, episode, keys)
+        (axis,) = self.mesh.axis_names
+        shares, all_of_it = jax.sharding.PartitionSpec(axis), jax.sharding.PartitionSpec()
+        spread = jax.shard_map(
+            lambda *share: jax.lax.psum(of_share(*share), axis),
+            mesh=self.mesh,
+            in_specs=(all_of_it, shares, shares),
+            out_specs=all_of_it,
+            check_vma=False,
+        )
+        return spread(slow, episode, keys)
 
     def step(self, state: MetaState, t: Int[Array, ""]) -> MetaState:
         """One outer step, and from time to time a measurement."""
         key, of_tasks, of_batches = jax.random.split(state.key, 3)
         episode = self.task.sample(self.tasks, key=of_tasks)
         _, gradient = self.gradient(state.model, episode, key=of_batches)
-        slow = eqx.filter(state.model, eqx.is_inexact_array)
+        slow, _ = state.model.partition()
         updates, memory = self._optimiser().update(gradient, state.optimiser, slow)
         finite = jnp.isfinite(optax.global_norm(gradient))
         model, memory = jax.tree.map(
@@ -188,7 +209,8 @@ class MetaLearning(AbstractRule[MetaState]):
             (state.model, state.optimiser),
         )
         due = (t + 1) % self.measure_every == 0
-        seen = jax.lax.cond(due, lambda m: self.measure(m), lambda _: state.seen, model)
+        # `cond` hashes what it calls, and a method of a module of tracers has no hash.
+        seen = jax.lax.cond(due, lambda m: self.measure(m), lambda _: state.seen, model)  # noqa: PLW0108
         better = due & (self._first(seen) < state.lowest)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), model, state.best)
         lowest = jnp.where(better, self._first(seen), state.lowest)

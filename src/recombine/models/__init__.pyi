@@ -13,11 +13,12 @@ from ._hypernetwork import LinearGenerator as LinearGenerator
 from ._hypernetwork import NonlinearGenerator as NonlinearGenerator
 from ._hypernetwork import mlp_hypernetwork as mlp_hypernetwork
 from ._meta_model import ANIL as ANIL
-from ._meta_model import AbstractMetaModel as AbstractMetaModel
 from ._meta_model import MAML as MAML
+from ._meta_model import AbstractMetaModel as AbstractMetaModel
+from ._meta_model import Fixed as Fixed
 from ._meta_model import count_parameters as count_parameters
-from ._mlp import Dense as Dense
 from ._mlp import MLP as MLP
+from ._mlp import Dense as Dense
 from ._mlp import truncated_normal as truncated_normal
 from ._modular_network import ModularNetwork as ModularNetwork
 from ._routing import RoutingNetwork as RoutingNetwork

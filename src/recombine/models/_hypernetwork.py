@@ -1,5 +1,6 @@
 """Hypernetworks: the weights of a target network, generated from a task embedding."""
 
+import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
-from ._meta_model import AbstractMetaModel, Network
+from ._meta_model import AbstractMetaModel, Fixed, Network, Skeleton
 from ._mlp import MLP, Dense, truncated_normal
 
 
@@ -96,8 +97,8 @@ class HypernetworkFast(NamedTuple):
 
     embeddings: tuple[Float[Array, "layers embedding"], ...]
     """One array a group of layers, one row a layer."""
-    rest: PyTree
-    """The parameters of the target that are not generated."""
+    rest: tuple[Array | None, ...]
+    """The parameters of the target that are not generated; None for its other arrays."""
 
 
 class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
@@ -127,11 +128,11 @@ class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
 
     generators: tuple[AbstractGenerator, ...]
     embeddings: tuple[Float[Array, "layers embedding"], ...]
-    rest: tuple[Array, ...]
+    rest: Fixed
+    """The arrays of the target, with None for those that are generated."""
     places: tuple[tuple[tuple[int, ...], ...], ...] = eqx.field(static=True)
     shapes: tuple[tuple[tuple[int, ...], ...], ...] = eqx.field(static=True)
-    structure: Any = eqx.field(static=True)
-    constants: Any = eqx.field(static=True)
+    skeleton: Skeleton = eqx.field(static=True)
     differentiate_norm: bool = eqx.field(static=True)
 
     def __init__(
@@ -146,21 +147,26 @@ class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
     ):
         if embedding < 1 or not groups or not all(groups):
             raise ValueError("a hypernetwork needs an embedding size of 1 or more, and layers")
-        arrays, constants = eqx.partition(target, eqx.is_inexact_array)
-        leaves, structure = jax.tree.flatten(arrays)
-        numbered = jax.tree.unflatten(structure, range(len(leaves)))
-        self.structure, self.constants = structure, constants
-        self.places = tuple(
-            tuple(tuple(jax.tree.leaves(pick(numbered))) for pick in layers) for layers in groups
-        )
-        self.shapes = tuple(tuple(leaves[i].shape for i in layers[0]) for layers in self.places)
+        self.skeleton, arrays = Skeleton.of(target)
+        number = itertools.count()
+        numbered = jax.tree.map(lambda leaf: next(number) if eqx.is_array(leaf) else None, target)
+
+        def parameters(pick):
+            return tuple(
+                i for i in jax.tree.leaves(pick(numbered)) if eqx.is_inexact_array(arrays[i])
+            )
+
+        self.places = tuple(tuple(parameters(pick) for pick in layers) for layers in groups)
+        self.shapes = tuple(tuple(arrays[i].shape for i in layers[0]) for layers in self.places)
         for layers, shapes in zip(self.places, self.shapes, strict=True):
-            if any(tuple(leaves[i].shape for i in layer) != shapes for layer in layers):
+            if not shapes:
+                raise ValueError("a layer to generate has no parameters; name one that has some")
+            if any(tuple(arrays[i].shape for i in layer) != shapes for layer in layers):
                 raise ValueError("layers that share a generator must have the same shapes")
         named = [i for layers in self.places for layer in layers for i in layer]
         if len(named) != len(set(named)):
             raise ValueError("a parameter of the target is in two groups; name it once")
-        self.rest = tuple(leaf for i, leaf in enumerate(leaves) if i not in named)
+        self.rest = Fixed(tuple(None if i in named else a for i, a in enumerate(arrays)))
         made, starts = [], []
         for layers, shapes, group_key in zip(
             self.places, self.shapes, jax.random.split(key, len(self.places)), strict=True
@@ -179,7 +185,8 @@ class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
 
     def initial(self) -> HypernetworkFast:
         """The learned initial embeddings; parameters that are not generated start anew."""
-        return HypernetworkFast(self.embeddings, jax.lax.stop_gradient(self.rest))
+        rest = eqx.filter(self.rest.value, eqx.is_inexact_array)
+        return HypernetworkFast(self.embeddings, jax.lax.stop_gradient(rest))
 
     def features(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples inputs"]:
         """The inputs."""
@@ -187,7 +194,7 @@ class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
 
     def network(self, fast: HypernetworkFast) -> Network:
         """The target network with the parameters that `fast` generates."""
-        leaves: dict[int, Array] = {}
+        arrays = list(eqx.combine(fast.rest, self.rest.value))
         for generator, embeddings, places, shapes in zip(
             self.generators, fast.embeddings, self.places, self.shapes, strict=True
         ):
@@ -195,14 +202,9 @@ class Hypernetwork(AbstractMetaModel[HypernetworkFast]):
             ends = [sum(math.prod(s) for s in shapes[: n + 1]) for n in range(len(shapes))]
             for vector, layer in zip(vectors, places, strict=True):
                 parts = jnp.split(vector, ends[:-1])
-                leaves |= {
-                    i: part.reshape(shape)
-                    for i, part, shape in zip(layer, parts, shapes, strict=True)
-                }
-        free = iter(fast.rest)
-        total = len(leaves) + len(fast.rest)
-        filled = [leaves[i] if i in leaves else next(free) for i in range(total)]
-        return eqx.combine(jax.tree.unflatten(self.structure, filled), self.constants)
+                for i, part, shape in zip(layer, parts, shapes, strict=True):
+                    arrays[i] = part.reshape(shape)
+        return self.skeleton.filled(arrays)
 
     def _normalised(
         self, embeddings: Float[Array, "layers embedding"]
@@ -235,6 +237,8 @@ def mlp_hypernetwork(
         with a linear generator only.
     - `differentiate_norm`: as for `Hypernetwork`.
     """
+    if len(sizes) < 3:
+        raise ValueError(f"a hypernetwork's MLP needs a hidden layer; got sizes {sizes}")
     if len(set(sizes[1:-1])) > 1:
         raise ValueError(f"hidden layers share a generator, so need one width; got {sizes[1:-1]}")
     if offset is None:

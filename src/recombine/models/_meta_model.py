@@ -1,12 +1,12 @@
-"""Models that adapt to a task: slow parameters that tasks share, fast ones that each starts anew."""
+"""Models that adapt: slow parameters that tasks share, fast ones that every task starts anew."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from ._mlp import MLP, Dense
 
@@ -14,8 +14,38 @@ Fast = TypeVar("Fast")
 Network = Callable[[Float[Array, "samples inputs"]], Float[Array, "samples outputs"]]
 
 
+class Fixed(eqx.Module):
+    """A part of a model that is not learned."""
+
+    value: PyTree
+
+
+class Skeleton(NamedTuple):
+    """A PyTree without its arrays: hashable, so that compiled programs may know it."""
+
+    structure: Any
+    constants: tuple[Any, ...]
+    """Its leaves, with None for every array."""
+
+    @classmethod
+    def of(cls, tree: PyTree) -> tuple["Skeleton", tuple[Array, ...]]:
+        """The skeleton of `tree`, and the arrays taken from it."""
+        leaves, structure = jax.tree.flatten(tree)
+        constants = tuple(None if eqx.is_array(leaf) else leaf for leaf in leaves)
+        return cls(structure, constants), tuple(leaf for leaf in leaves if eqx.is_array(leaf))
+
+    def filled(self, arrays: Sequence[Any]) -> PyTree:
+        """The tree with `arrays` in place of its own."""
+        left = iter(arrays)
+        leaves = [next(left) if leaf is None else leaf for leaf in self.constants]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
 class AbstractMetaModel(eqx.Module, Generic[Fast]):
-    """A network with slow parameters θ, the arrays of this module, and fast ones φ (Eq. 1)."""
+    """A network with slow parameters θ and fast ones φ (Eq. 1).
+
+    Slow parameters are the floating-point arrays of this module that no `Fixed` holds.
+    """
 
     @abstractmethod
     def initial(self) -> Fast:
@@ -29,6 +59,12 @@ class AbstractMetaModel(eqx.Module, Generic[Fast]):
     def network(self, fast: Fast) -> Network:
         """The network from features to outputs for a task whose fast parameters are `fast`."""
 
+    def partition(self) -> tuple["AbstractMetaModel", "AbstractMetaModel"]:
+        """This module with slow parameters only, and with all else: `eqx.combine` joins them."""
+        return eqx.partition(
+            self, eqx.is_inexact_array, is_leaf=lambda part: isinstance(part, Fixed)
+        )
+
     def __call__(
         self, x: Float[Array, "samples inputs"], fast: Fast
     ) -> Float[Array, "samples outputs"]:
@@ -36,15 +72,22 @@ class AbstractMetaModel(eqx.Module, Generic[Fast]):
         return self.network(fast)(self.features(x))
 
 
-class MAML(AbstractMetaModel[Network]):
-    """All parameters of `start` are fast; what is learned slowly is where they start.
+class MAML(AbstractMetaModel[tuple[Array | None, ...]]):
+    """All parameters of a network are fast; what is learned slowly is where they start.
 
-    `start` is any callable PyTree: an `MLP` or a network of one's own.
+    **Arguments:**
+
+    - `start`: any callable PyTree: an `MLP` or a network of one's own.
     """
 
-    start: Network
+    start: tuple[Array, ...]
+    """The arrays of the network."""
+    skeleton: Skeleton = eqx.field(static=True)
 
-    def initial(self) -> Network:
+    def __init__(self, start: Network):
+        self.skeleton, self.start = Skeleton.of(start)
+
+    def initial(self) -> tuple[Array | None, ...]:
         """The learned initialisation."""
         return eqx.filter(self.start, eqx.is_inexact_array)
 
@@ -52,9 +95,9 @@ class MAML(AbstractMetaModel[Network]):
         """The inputs."""
         return x
 
-    def network(self, fast: Network) -> Network:
+    def network(self, fast: tuple[Array | None, ...]) -> Network:
         """The adapted network itself."""
-        return eqx.combine(fast, self.start)
+        return self.skeleton.filled(eqx.combine(fast, self.start))
 
 
 class ANIL(AbstractMetaModel[Dense]):
@@ -62,7 +105,7 @@ class ANIL(AbstractMetaModel[Dense]):
 
     **Arguments:**
 
-    - `network`: an `MLP` with a hidden layer at least; its last layer is the readout.
+    - `network`: an `MLP` with a hidden layer at least and no offset; its last layer is the readout.
     """
 
     body: MLP
@@ -71,6 +114,8 @@ class ANIL(AbstractMetaModel[Dense]):
     def __init__(self, network: MLP):
         if len(network.layers) < 2:
             raise ValueError("ANIL needs a network with a hidden layer: its body")
+        if network.offset is not None:
+            raise ValueError("ANIL needs a network without offset; its readout may have a bias")
         self.body = eqx.tree_at(lambda n: n.layers, network, network.layers[:-1])
         self.readout = network.layers[-1]
 

@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 
-def truncated_normal(
-    shape: Sequence[int], std: float, *, key: PRNGKeyArray
-) -> Float[Array, "..."]:
+def truncated_normal(shape: Sequence[int], std: float, *, key: PRNGKeyArray) -> Float[Array, "..."]:
     """Normal numbers cut off at two nominal standard deviations.
 
     They are not scaled up again, so that their true standard deviation is 0.88 `std`.

@@ -1,4 +1,4 @@
-"""The network of the theory: one hidden layer whose weights mix modules, for teacher and student."""
+"""The network of teacher and student in the theory: one hidden layer whose weights mix modules."""
 
 import equinox as eqx
 import jax
@@ -44,7 +44,7 @@ class ModularNetwork(eqx.Module):
     def student(
         self, width_factor: int = 1, module_factor: int = 1, *, key: PRNGKeyArray
     ) -> "ModularNetwork":
-        """A new random network with ĥ = width_factor · h hidden units and module_factor · M modules."""
+        """A new random network with these factors times the hidden units and the modules of this."""
         modules, hidden, inputs = self.Theta.shape
         return ModularNetwork.random(
             modules=module_factor * modules,

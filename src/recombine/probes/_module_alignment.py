@@ -1,9 +1,9 @@
 """Has a student found its teacher's modules? Comparisons of neurons, up to what is free.
 
-A student that solves all tasks may use a basis of its own for the task latents (ẑ = F z), order its
-neurons as it likes, flip their signs and rescale them (Theorem 2). Everything here is blind to that:
-F is estimated and undone, each teacher neuron is compared with the student neuron closest to it, and
-the comparison is a cosine.
+A student that solves all tasks may use a basis of its own for the task latents (ẑ = F z), order
+its neurons as it likes, flip their signs and rescale them (Theorem 2). Everything here is blind to
+that: F is estimated and undone, each teacher neuron is compared with the student neuron closest to
+it, and the comparison is a cosine.
 
 Θ [modules, hidden, inputs] holds a network's modules, W [tasks, hidden, inputs] the first layers
 that they make up for some tasks; a hat marks the student.
@@ -20,8 +20,10 @@ def latent_decoder(
     ridge: float = 0.01,
 ) -> Float[Array, "modules student_modules"]:
     """The linear map from inferred to true latents: D = argmin Σ ‖z − D ẑ‖² + ridge ‖D‖²."""
-    gram = z_hat.T @ z_hat + ridge * jnp.eye(z_hat.shape[1])
-    return jnp.linalg.solve(gram, z_hat.T @ z).T
+    # Not by the normal equations: where a student uses few of its modules their matrix is close to
+    # singular, and 32-bit numbers are not enough.
+    U, s, Vt = jnp.linalg.svd(z_hat, full_matrices=False)
+    return (z.T @ U) * (s / (s**2 + ridge)) @ Vt
 
 
 def latent_map(

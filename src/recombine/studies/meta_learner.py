@@ -133,8 +133,12 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
 
     @eqx.filter_jit  # one program compiles faster than many operations
     def task_sets(named, keys):
-        drawn = [t.sample(config.measured_tasks, key=k) for t, k in zip(named.values(), keys)]
-        return learning.TaskSets(dict(zip(named, drawn, strict=True)))
+        return learning.TaskSets(
+            {
+                name: task.sample(config.measured_tasks, key=key)
+                for (name, task), key in zip(named.items(), keys, strict=True)
+            }
+        )
 
     named = {"valid": world.task, "test": world.task, **world.held_out}
     sets = task_sets(named, jax.random.split(of_sets, len(named)))
@@ -166,7 +170,7 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
         every=config.measure_every,
         chunk=config.measure_every,
     )
-    for name in set(seen) - {"step", "loss"}:
+    for name in sorted(set(seen) - {"step", "loss"}):
         run.curve(name.replace(" ", "_"), seen["step"], seen[name])
     for name, value in rule.measure(state.best).items():
         run.metric(name.replace(" ", "_"), value)
@@ -198,9 +202,7 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
     run.metric("embedding_cosine", probes.pairwise_cosine(features))
 
 
-def draw_models(
-    results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str
-):
+def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str):
     """One panel a condition, one column a model, every seed a point."""
     figure = figures.panels(*conditions, x="", y=y)
     for panel, condition in enumerate(conditions.values()):
@@ -228,4 +230,3 @@ def accuracy_measure(prediction, examples):
     """The fraction of counted samples whose largest output is that of the target."""
     right = prediction.argmax(-1) == examples.y.argmax(-1)
     return learning.counted_mean(right.astype(examples.weight.dtype), examples.weight)
-

@@ -1,4 +1,4 @@
-"""What a meta-learner is given of a task: demonstrations to adapt to, and others to be judged by."""
+"""What a meta-learner is given of a task: examples to adapt to, and others to be judged by."""
 
 from typing import NamedTuple
 

@@ -1,11 +1,9 @@
 """The teacher of the theory: tasks are mixtures of the modules of one random network."""
 
-from typing import Self
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, ArrayLike, Bool, Float, PRNGKeyArray
 
 from ..models._modular_network import ModularNetwork
 from ._episode import Episode, Examples
@@ -35,9 +33,9 @@ class ModularTeacher(AbstractTask):
     sum_to_one: bool = False
     samples: int = 256
 
-    def on(self, masks: Bool[Array, "families modules"]) -> Self:
+    def on(self, masks: Bool[ArrayLike, "families modules"]) -> "ModularTeacher":
         """The same teacher with continuous tasks of other masks, seen or unseen."""
-        return type(self)(self.network, masks, False, self.sum_to_one, self.samples)
+        return ModularTeacher(self.network, masks, False, self.sum_to_one, self.samples)
 
     def latents(self, size: int, *, key: PRNGKeyArray) -> Float[Array, "size modules"]:
         """Draw the latents z of `size` tasks, with replacement."""
@@ -45,7 +43,7 @@ class ModularTeacher(AbstractTask):
         return self.latents_of(jax.random.choice(mask_key, self.masks, (size,)), key=latent_key)
 
     def latents_of(
-        self, masks: Bool[Array, "tasks modules"], *, key: PRNGKeyArray
+        self, masks: Bool[ArrayLike, "tasks modules"], *, key: PRNGKeyArray
     ) -> Float[Array, "tasks modules"]:
         """Draw one latent for each of the masks."""
         if self.discrete:

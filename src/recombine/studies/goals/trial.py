@@ -109,10 +109,37 @@ def world_of(config: Config, *, key) -> World:
     )
 
 
-def trial(config: Config, key, run: Run) -> None:
-    """Meta-learn from demonstrations; measure how goals seen and unseen are pursued."""
+def majority_accuracy(task: "tasks.GoalGrid", size: int, *, key):
+    """The accuracy, over `size` goals, of the action that is most frequent in them."""
     import jax
 
-    of_world, of_learning = jax.random.split(key)
+    query = task.sample(size, key=key).query
+    by_action = jax.vmap(lambda y, weight: weight @ y / weight.sum())(query.y, query.weight)
+    return by_action.mean(0).max()
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Meta-learn from demonstrations; measure how goals seen and unseen are pursued."""
+    import equinox as eqx
+    import jax
+
+    of_world, of_learning, of_majority = jax.random.split(key, 3)
     world = world_of(config, key=of_world)
+    accuracy = eqx.filter_jit(majority_accuracy)(
+        world.held_out["ood"], config.measured_tasks, key=of_majority
+    )
+    run.metric("ood_majority_accuracy", accuracy)
     meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, run)
+
+
+PAPER_SETTINGS = {
+    "table": "paper", "mazes": 5, "size": 11, "objects": 5, "distractors": 4, "min_distance": 11,
+    "padded": 120, "tasks": 128, "steps": 200_000, "measure_every": 1000, "measured_tasks": 1024,
+    "at_once": 16,
+}  # fmt: skip
+"""The paper's own configuration (Appendix C.4)."""
+SMOKE_SETTINGS = {
+    "mazes": 1, "objects": 2, "distractors": 1, "steps": 4, "measure_every": 2,
+    "measured_tasks": 4, "tasks": 2, "layers": 1, "width": 8, "inner_steps": 2,
+}  # fmt: skip
+"""A few steps in one small maze."""

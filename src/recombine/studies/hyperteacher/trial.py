@@ -158,7 +158,7 @@ PAPER_SETTINGS = {
 }  # fmt: skip
 """The paper's own configuration (appendix C.2)."""
 SMOKE_SETTINGS = {
-    "steps": 20, "measure_every": 10, "measured_tasks": 8, "tasks": 4, "shots": 8, "queries": 8,
-    "inner_steps": 2,
+    "M": 4, "K": 2, "steps": 20, "measure_every": 10, "measured_tasks": 8, "tasks": 4, "shots": 8,
+    "queries": 8, "inner_steps": 2,
 }  # fmt: skip
 """A few steps on a few samples."""

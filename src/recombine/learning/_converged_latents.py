@@ -29,7 +29,7 @@ def cosine_annealed(
     return last + (first - last) * 0.5 * (1 + jnp.cos(jnp.pi * t / steps))
 
 
-def half_squared_errors(
+def task_losses(
     predictions: Float[Array, "tasks samples outputs"],
     targets: Float[Array, "tasks samples outputs"],
 ) -> Float[Array, " tasks"]:
@@ -43,14 +43,13 @@ class LatentInference(eqx.Module):
     **Arguments:**
 
     - `steps`: of Adam; every one sees a fresh batch of inputs, the same for all tasks.
-    - `learning_rate`: at the first step.
-    - `final_learning_rate`: at the last; without it the rate is constant.
+    - `learning_rate`, `final_learning_rate`: at the first and the last step, cosine-annealed.
     - `batch`: inputs a step.
     """
 
     steps: int = 300
-    learning_rate: float | Float[Array, ""] = 0.003
-    final_learning_rate: float | Float[Array, ""] | None = None
+    learning_rate: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.003)
+    final_learning_rate: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.003)
     batch: int = 256
 
     def __call__(
@@ -66,22 +65,33 @@ class LatentInference(eqx.Module):
         W = teacher.network.weights(z)
 
         def loss(z_hat, x):
-            return half_squared_errors(student(z_hat, x), teacher.network.respond(W, x)).sum()
+            return task_losses(student(z_hat, x), teacher.network.respond(W, x)).sum()
 
         def step(i, carry):
             z_hat, memory = carry
             x = teacher.inputs(self.batch, key=jax.random.fold_in(key, i))
             gradient = jax.grad(loss)(z_hat, x)
-            updates, memory = optax.adam(self._rate(i)).update(gradient, memory)
+            rate = cosine_annealed(self.learning_rate, self.final_learning_rate, i, self.steps)
+            updates, memory = optax.adam(rate).update(gradient, memory)
             return optax.apply_updates(z_hat, updates), memory
 
         z_hat = jnp.broadcast_to(start, (len(z), len(start)))
         return jax.lax.fori_loop(0, self.steps, step, (z_hat, optax.adam(0.0).init(z_hat)))[0]
 
-    def _rate(self, i):
-        if self.final_learning_rate is None:
-            return self.learning_rate
-        return cosine_annealed(self.learning_rate, self.final_learning_rate, i, self.steps)
+
+# Evaluation compiles as the training loop does: well rather than quickly.
+@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 3})  # type: ignore[call-overload]
+def infer_latents(
+    inference: LatentInference,
+    student: ModularNetwork,
+    teacher: ModularTeacher,
+    z: Float[Array, "tasks modules"],
+    start: Float[Array, " student_modules"],
+    *,
+    key: PRNGKeyArray,
+) -> Float[Array, "tasks student_modules"]:
+    """`inference` as one compiled program, for evaluation: ẑ of the tasks z from scratch."""
+    return inference(student, teacher, z, start, key=key)
 
 
 class PersistentState(NamedTuple):
@@ -128,7 +138,7 @@ class PersistentLatents(AbstractRule[PersistentState]):
     ) -> Float[Array, ""]:
         """The mean loss over tasks of a student and its latents, on inputs `x`."""
         student, z_hat = parts
-        return half_squared_errors(student(z_hat, x), self.teacher.network(self.z, x)).mean()
+        return task_losses(student(z_hat, x), self.teacher.network(self.z, x)).mean()
 
     def step(self, state: PersistentState, t: Int[Array, ""]) -> PersistentState:
         """One batch, one step of Adam."""
@@ -165,7 +175,7 @@ class ReinferredLatents(AbstractRule[ReinferredState]):
     - `inference`: how latents are inferred.
     - `key`: the tasks and inputs of step t are drawn with `jax.random.fold_in(key, t)`.
     - `steps`: after which the rate has fallen from `learning_rate` to `final_learning_rate`.
-    - `tasks`: drawn at every step with replacement; if None, every family is seen once a step.
+    - `num_tasks`: drawn at every step, with replacement; 0 for one of every family.
     - `weight_decay`: decoupled, of all weights.
     """
 
@@ -176,7 +186,7 @@ class ReinferredLatents(AbstractRule[ReinferredState]):
     steps: int
     learning_rate: float | Float[Array, ""] = 1e-3
     final_learning_rate: float | Float[Array, ""] = 1e-6
-    tasks: int | None = 64
+    num_tasks: int = 64
     weight_decay: float | Float[Array, ""] = 0.0
 
     def init(self, student: ModularNetwork) -> ReinferredState:
@@ -197,11 +207,11 @@ class ReinferredLatents(AbstractRule[ReinferredState]):
 
     def _loss(self, student: ModularNetwork, key: PRNGKeyArray) -> Float[Array, ""]:
         task_key, inference_key, input_key = jax.random.split(key, 3)
-        if self.tasks is None:
-            z = self.teacher.latents_of(self.teacher.masks, key=task_key)
+        if self.num_tasks:
+            z = self.teacher.latents(self.num_tasks, key=task_key)
         else:
-            z = self.teacher.latents(self.tasks, key=task_key)
+            z = self.teacher.latents_of(self.teacher.masks, key=task_key)
         frozen = jax.lax.stop_gradient(student)
         z_hat = self.inference(frozen, self.teacher, z, self.start, key=inference_key)
         x = self.teacher.inputs(self.inference.batch, key=input_key)
-        return half_squared_errors(student(z_hat, x), self.teacher.network(z, x)).mean()
+        return task_losses(student(z_hat, x), self.teacher.network(z, x)).mean()

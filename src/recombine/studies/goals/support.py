@@ -1,0 +1,284 @@
+"""Figures 4E, 4F, A9 and A10: held-out goals, by model and support."""
+
+from dataclasses import replace
+
+from recombine.lab import (
+    Claim,
+    Figure,
+    Judgement,
+    Missing,
+    Preset,
+    Results,
+    Source,
+    Study,
+    figures,
+    grid,
+)
+
+from ..meta_learner import HYPERNETWORKS, MODELS, MONOLITHIC, TITLES, draw_learning, draw_models
+from . import DOCUMENT
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+
+SUPPORTS = ("compositional", "non-compositional")
+SIZES = grid(
+    support=("compositional",),
+    model=HYPERNETWORKS,
+    width=(32, 64, 128, 256),
+    embedding=(8, 16, 32),
+    outer_rate=(0.0003, 0.001, 0.003),
+)
+"""Figure A10."""
+
+
+def of_table(results: Results) -> Results:
+    """The trials of models as they stand in the table."""
+    return replace(results, records=tuple(r for r in results.records if "width" not in r.condition))
+
+
+def of_sizes(results: Results) -> Results:
+    """The trials in which the size of hypernetworks varies."""
+    found = tuple(r for r in results.records if "width" in r.condition)
+    if not found:
+        raise Missing("only preset paper varies the size of hypernetworks")
+    return replace(results, records=found)
+
+
+def means(results: Results, metric: str, support: str = "compositional") -> dict[str, float]:
+    """The mean of `metric` by model."""
+    runs = of_table(results).where(support=support)
+    return {m: float(runs.metric(metric, model=m).mean()) for m in MODELS}
+
+
+def above_majority(results: Results) -> Judgement:
+    accuracy, majority = (means(results, f"ood_{m}") for m in ("accuracy", "majority_accuracy"))
+    evidence = {
+        "mean accuracy on held-out goals": accuracy,
+        "always the most frequent action (bound: below each)": majority,
+    }
+    return Judgement(all(accuracy[m] > majority[m] for m in MODELS), evidence)
+
+
+def interaction_inferred(results: Results) -> Judgement:
+    last = means(results, "ood_last_step")
+    worse = min(last[m] for m in HYPERNETWORKS)
+    evidence = {
+        "mean accuracy of the last step on held-out goals": last,
+        "worse hypernetwork (bound: above 0.5)": worse,
+    }
+    return Judgement(worse > 0.5, evidence)
+
+
+def hypernetworks_lead(metric: str):
+    def judge(results: Results) -> Judgement:
+        found = means(results, metric)
+        lead = min(found[m] for m in HYPERNETWORKS) - max(found[m] for m in MONOLITHIC)
+        evidence = {
+            "mean on held-out goals": found,
+            "worse hypernetwork less better monolithic model (bound: above 0)": lead,
+        }
+        return Judgement(lead > 0, evidence)
+
+    return judge
+
+
+def hypernetworks_lose_more(metric: str):
+    def judge(results: Results) -> Judgement:
+        with_, without = (means(results, metric, support) for support in SUPPORTS)
+        drops = {m: with_[m] - without[m] for m in MODELS}
+        least = min(drops[m] for m in HYPERNETWORKS)
+        most = max(drops[m] for m in MONOLITHIC)
+        evidence = {
+            "lost on held-out goals without compositional support": drops,
+            "least of a hypernetwork (bound: above the most of a monolithic model)": least,
+            "most of a monolithic model": most,
+        }
+        return Judgement(least > most, evidence)
+
+    return judge
+
+
+def best_rate(results: Results, model: str, embedding: int, width: int) -> Results:
+    """The trials of a size with the learning rate that is best on held-out goals."""
+    runs = of_sizes(results).where(model=model, embedding=embedding, width=width)
+    rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
+    return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
+
+
+def size_matters_little(results: Results) -> Judgement:
+    sizes = of_sizes(results)
+    spread, found = {}, {}
+    for model in sizes.values("model"):
+        accuracy = {
+            f"{TITLES[model]}, embedding {e}, width {w}": float(
+                best_rate(sizes, model, e, w).metric("ood_accuracy").mean()
+            )
+            for e in sizes.values("embedding")
+            for w in sizes.values("width")
+        }
+        found |= accuracy
+        spread[model] = max(accuracy.values()) - min(accuracy.values())
+    evidence = {
+        "mean accuracy on held-out goals": found,
+        "largest less smallest (bound: at most 0.1)": spread,
+    }
+    return Judgement(max(spread.values()) <= 0.1, evidence)
+
+
+def draw_support(metric: str, y: str):
+    def draw(results: Results):
+        panels = {f"{s} support": {"support": s} for s in SUPPORTS}
+        figure = draw_models(of_table(results), f"ood_{metric}", panels, y)
+        if metric == "accuracy":
+            for panel, support in enumerate(SUPPORTS):
+                level = of_table(results).metric("ood_majority_accuracy", support=support).mean()
+                figures.add_level(figure, float(level), "most frequent action", panel=panel)
+        return figure
+
+    return draw
+
+
+def draw_training(metric: str, y: str):
+    return lambda results: draw_learning(
+        of_table(results), f"ood_{metric}", y, support="compositional"
+    )
+
+
+def draw_sizes(results: Results):
+    sizes = of_sizes(results)
+    shown = sizes.values("model")
+    figure = figures.panels(
+        *(TITLES[m] for m in shown), x="width", y="accuracy on held-out goals", log_x=True
+    )
+    for panel, model in enumerate(shown):
+        for color, embedding in enumerate(sizes.values("embedding")):
+            widths = sizes.values("width")
+            values = [best_rate(sizes, model, embedding, w).metric("ood_accuracy") for w in widths]
+            figures.add_points(
+                figure, widths, values, f"embedding of {embedding}", color=color, panel=panel
+            )
+    return figure
+
+
+ACCURACY, EXACT = "accuracy on held-out goals", "exact paths to held-out goals"
+
+study = Study(
+    name="goals/support",
+    title="One demonstration of a goal never seen: who recombines mazes, objects and actions?",
+    source=Source(DOCUMENT, "Figures 4E, 4F, A9 and A10"),
+    question="Do meta-learned hypernetworks pursue goals whose combination they never trained on "
+    "better than monolithic meta-learners, and do they owe it to compositional support?",
+    config=Config,
+    trial=trial,
+    presets={
+        "smoke": Preset(
+            seeds=1,
+            conditions=(
+                *grid(support=SUPPORTS, model=("linear",)),
+                {"support": "compositional", "model": "maml"},
+            ),
+            settings=SMOKE_SETTINGS,
+            cost="1 min on two cores",
+        ),
+        "laptop": Preset(
+            seeds=3,
+            conditions=grid(support=SUPPORTS, model=MODELS),
+            cost="12 min on two cores",
+        ),
+        "paper": Preset(
+            seeds=3,
+            conditions=(*grid(support=SUPPORTS, model=MODELS), *SIZES),
+            settings=PAPER_SETTINGS,
+            cost="months on an accelerator",
+        ),
+    },
+    claims=(
+        Claim(
+            "above-majority",
+            "With compositional support every model is more accurate on held-out goals than the "
+            "most frequent action is.",
+            "beyond the paper",
+            above_majority,
+        ),
+        Claim(
+            "interaction-inferred",
+            "With compositional support both hypernetworks choose the right interaction at the "
+            "target of more than half of the held-out goals, which only the demonstration tells.",
+            "beyond the paper",
+            interaction_inferred,
+        ),
+        Claim(
+            "hypernetworks-generalize",
+            "With compositional support both hypernetworks are more accurate on held-out goals "
+            "than ANIL and MAML.",
+            "Figure 4E",
+            hypernetworks_lead("ood_accuracy"),
+        ),
+        Claim(
+            "hypernetworks-find-whole-paths",
+            "With compositional support both hypernetworks predict more whole demonstrations of "
+            "held-out goals without an error than ANIL and MAML.",
+            "Figure A9",
+            hypernetworks_lead("ood_exact_path"),
+        ),
+        Claim(
+            "hypernetworks-need-compositional-support",
+            "Without compositional support both hypernetworks lose more accuracy on held-out goals "
+            "than ANIL and MAML.",
+            "Figure 4F",
+            hypernetworks_lose_more("ood_accuracy"),
+        ),
+        Claim(
+            "whole-paths-need-compositional-support",
+            "Without compositional support both hypernetworks lose more whole demonstrations of "
+            "held-out goals than ANIL and MAML.",
+            "Figure A9",
+            hypernetworks_lose_more("ood_exact_path"),
+        ),
+        Claim(
+            "size-matters-little",
+            "Over widths of 32 to 256 and embeddings of 8 to 32, the accuracy of a hypernetwork on "
+            "held-out goals varies by at most 10 points (preset paper only).",
+            "Figure A10",
+            size_matters_little,
+        ),
+    ),
+    figures=(
+        Figure(
+            "accuracy",
+            "Accuracy on held-out goals",
+            "Figure 4F. Every seed is a point; means with their 95 % intervals.",
+            draw_support("accuracy", ACCURACY),
+        ),
+        Figure(
+            "training",
+            "Accuracy on held-out goals during training",
+            "Figure 4E, with compositional support.",
+            draw_training("accuracy", ACCURACY),
+        ),
+        Figure(
+            "exact-paths",
+            "Demonstrations of held-out goals predicted without an error",
+            "Figure A9, right.",
+            draw_support("exact_path", EXACT),
+        ),
+        Figure(
+            "exact-paths-training",
+            "Demonstrations of held-out goals predicted without an error, during training",
+            "Figure A9, left, with compositional support.",
+            draw_training("exact_path", EXACT),
+        ),
+        Figure(
+            "interactions",
+            "Accuracy of the last step",
+            "The interaction at the target, on held-out goals.",
+            draw_support("last_step", "accuracy of the last step"),
+        ),
+        Figure(
+            "sizes",
+            "Accuracy on held-out goals by size of the hypernetwork",
+            "Figure A10, with the best of three learning rates. Preset paper only.",
+            draw_sizes,
+        ),
+    ),
+    notes="",
+)

@@ -1,0 +1,185 @@
+"""What one trial of the teacher-student studies does: learn a modular teacher, then compare."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from recombine import learning, models, probes, splits, tasks
+from recombine.lab import Run
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the teacher-student studies."""
+
+    tasks: Literal[
+        "D-conn", "D-disc", "D-pairs",
+        "C-conn-1", "C-conn-2", "C-disc-1", "C-disc-2", "C-disc-3",
+    ] = "D-conn"  # fmt: skip
+    """The training tasks, by the name of their set: discrete or continuous, connected or not."""
+    rule: Literal["persistent", "reinferred"] = "persistent"
+    """Keep a table of task latents and train it along, or infer them anew at every step."""
+    width_factor: int = 2
+    """Hidden units of the student over those of the teacher."""
+    module_factor: int = 2
+    """Modules of the student over those of the teacher."""
+    modules: int = 6
+    """Modules M of the teacher; other numbers than 6 only with D-conn and C-conn-1."""
+    inputs: int = 16
+    """Input dimensions n."""
+    hidden: int = 16
+    """Hidden units h of the teacher."""
+    outputs: int = 4
+    """Output dimensions o."""
+    sum_to_one: bool = False
+    """Normalise continuous latents as the paper's prose says, not as its Algorithm 1."""
+    num_tasks: int = 60
+    """Persistent: continuous tasks, drawn once. Reinferred: tasks a step (0: one a family)."""
+    steps: int = 30_000
+    """Steps of learning."""
+    batch: int = 32
+    """Inputs a step, if latents are persistent."""
+    learning_rate: float = 0.01
+    """Learning rate at the first step."""
+    final_learning_rate: float = 1e-5
+    """Learning rate at the last step, after cosine annealing."""
+    weight_decay: float = 0.0
+    """Decoupled weight decay, if latents are reinferred."""
+    inference_steps: int = 400
+    """Steps of Adam by which latents are inferred."""
+    inference_batch: int = 128
+    """Inputs a step of inference, and a step of learning if latents are reinferred."""
+    inference_rate: float = 0.02
+    """Learning rate of inference at its first step."""
+    final_inference_rate: float = 2e-4
+    """Learning rate of inference at its last step, after cosine annealing."""
+    test_tasks: int = 32
+    """Tasks on which each number of modules is measured."""
+    test_inputs: int = 1024
+    """Fresh inputs on which losses are measured."""
+    every: int = 500
+    """Steps between two observations of the loss."""
+
+
+def is_discrete(tasks: str) -> bool:
+    """Whether a set of training tasks is discrete, by its name."""
+    return tasks.startswith("D")
+
+
+def training_masks(tasks: str, modules: int) -> np.ndarray:
+    """The masks of a set of training tasks: of Table A9, or of a ring of another size."""
+    if modules == 6:
+        return splits.TASK_SETS[tasks].masks
+    singles = [(m,) for m in range(modules)]
+    ring = [(m, (m + 1) % modules) for m in range(modules)]
+    rings = {"D-conn": singles + ring, "C-conn-1": ring}
+    if tasks not in rings:
+        raise ValueError(f"{tasks} has 6 modules; with {modules} take D-conn or C-conn-1")
+    return splits.masks_of(rings[tasks], modules)
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Train a student on some mixtures; measure its alignment, and its loss on all mixtures."""
+    import jax
+    from equinox import filter_jit
+
+    teacher_key, student_key, start_key, task_key, rule_key, test_key = jax.random.split(key, 6)
+    network = filter_jit(models.ModularNetwork.random)(
+        modules=config.modules,
+        inputs=config.inputs,
+        hidden=config.hidden,
+        outputs=config.outputs,
+        key=teacher_key,
+    )
+    masks = training_masks(config.tasks, config.modules)
+    teacher = tasks.ModularTeacher(network, masks, is_discrete(config.tasks), config.sum_to_one)
+    student = filter_jit(network.student)(
+        config.width_factor, config.module_factor, key=student_key
+    )
+    start = jax.random.normal(start_key, (len(student.Theta),))
+    inference = learning.LatentInference(
+        config.inference_steps,
+        config.inference_rate,
+        config.final_inference_rate,
+        config.inference_batch,
+    )
+    annealing = config.steps, config.learning_rate, config.final_learning_rate
+    observation = {"every": config.every, "chunk": 5 * config.every}
+    if config.rule == "persistent":
+        copies = 1 if teacher.discrete else -(-config.num_tasks // len(masks))
+        z = filter_jit(teacher.latents_of)(np.tile(masks, (copies, 1)), key=task_key)
+        table = learning.PersistentLatents(teacher, z, rule_key, *annealing, config.batch)
+        end, seen = run.train(table, table.init(student, start), config.steps, **observation)
+        student, z_hat = end.student, end.z_hat
+        # The table has left the draw that it began with; its middle is not far from any latent.
+        start = z_hat.mean(axis=0)
+    else:
+        anew = learning.ReinferredLatents(
+            teacher, start, inference, rule_key, *annealing, config.num_tasks, config.weight_decay
+        )
+        end, seen = run.train(anew, anew.init(student), config.steps, **observation)
+        student = end.student
+        z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
+        z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)
+    run.curve("loss", seen["step"], seen["loss"])
+
+    alignments, losses = filter_jit(alignments_of), filter_jit(losses_of)
+    x = filter_jit(teacher.inputs)(config.test_inputs, key=test_key)
+    run.metric("train_loss", losses(network, student, z, z_hat, x)["loss"].mean())
+    aligned = alignments(network, student, z, z_hat)
+    run.array("alignment", aligned["alignment"])
+    report(run, aligned)
+
+    tests = []
+    for k in range(1, config.modules + 1):
+        mixtures = splits.k_hot_masks(config.modules, k)
+        mixtures = mixtures[np.arange(config.test_tasks) % len(mixtures)]
+        latent_key, inference_key = jax.random.split(jax.random.fold_in(test_key, k))
+        z = filter_jit(teacher.on(mixtures).latents_of)(mixtures, key=latent_key)
+        z_hat = learning.infer_latents(inference, student, teacher, z, start, key=inference_key)
+        unseen = ~(mixtures[:, None] == masks).all(axis=2).any(axis=1)
+        found = losses(network, student, z, z_hat, x)
+        tests.append({"z": z, "z_hat": z_hat, "unseen": unseen, **found})
+        relative = np.asarray(found["relative"])
+        run.metric(f"ood_relative_k{k}", relative.mean())
+        if unseen.any():
+            run.metric(f"ood_relative_k{k}_unseen", relative[unseen].mean())
+    test = {name: np.concatenate([t[name] for t in tests]) for name in tests[0]}
+    report(run, alignments(network, student, test["z"], test["z_hat"]), "ood_")
+    for name in ("loss", "relative"):
+        run.metric(f"ood_{name}", test[name][test["unseen"]].mean())
+
+
+def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
+    """How well the student does tasks z by its latents ẑ: one value a task."""
+    y_hat, y = student(z_hat, x), network(z, x)
+    return {
+        "loss": learning.task_losses(y_hat, y),
+        "relative": probes.relative_loss(y_hat, y),
+    }
+
+
+def alignments_of(network, student, z, z_hat) -> dict[str, Any]:
+    """How close the student's neurons are to the teacher's, with F fitted on the given latents."""
+    F = probes.latent_map(z, z_hat)
+    modules = network.Theta, student.Theta, F
+    generated = network.weights(z), student.weights(z_hat)
+    return {
+        "alignment": probes.module_alignment(*modules),
+        "alignment_published_code": probes.module_alignment(
+            *modules, absolute=False, unit_modules=True
+        ),
+        "alignment_by_module": probes.alignment_by_module(*modules),
+        "alignment_generated": probes.generated_alignment(*generated),
+        "alignment_generated_by_task": probes.generated_alignment(*generated, matched_by_task=True),
+    }
+
+
+def report(run: Run, alignments: dict[str, Any], prefix: str = "") -> None:
+    """Alignment is the smallest over the teacher's neurons; its mean and largest beside it."""
+    for name, neurons in alignments.items():
+        run.metric(f"{prefix}{name}", np.min(neurons))
+    neurons = alignments["alignment"]
+    run.metric(f"{prefix}alignment_mean", np.mean(neurons))
+    run.metric(f"{prefix}alignment_max", np.max(neurons))

@@ -1,0 +1,79 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import truncnorm
+
+from recombine import models
+
+KEY = jax.random.key(0)
+MAKE = eqx.filter_jit(models.MLP)
+
+
+def slow_outputs(network, x):
+    """Neuron by neuron."""
+    activity = list(map(float, x))
+    for depth, layer in enumerate(network.layers):
+        W = np.asarray(layer.weight)
+        scale = 1 / np.sqrt(len(W)) if layer.scaled else 1.0
+        bias = np.zeros(W.shape[1]) if layer.bias is None else np.asarray(layer.bias)
+        pre = [
+            scale * sum(activity[i] * W[i, j] for i in range(len(W))) + bias[j]
+            for j in range(W.shape[1])
+        ]
+        last = depth == len(network.layers) - 1
+        activity = pre if last else [max(0.0, p) for p in pre]
+    return np.array(activity) + (0 if network.offset is None else np.asarray(network.offset))
+
+
+def random_network(*sizes, seed=1, **options):
+    """With random numbers for all parameters, so that no bias is 0."""
+    shapes = eqx.filter_eval_shape(models.MLP, sizes, key=KEY, **options)
+    draw = np.random.default_rng(seed).normal
+    return jax.tree.map(lambda leaf: jnp.asarray(draw(size=leaf.shape)), shapes)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("biases", [True, False])
+def test_outputs_agree_with_a_slow_implementation(scaled, biases, x64):
+    network = random_network(3, 5, 4, 2, scaled=scaled, biases=biases, offset=biases)
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    expected = np.stack([slow_outputs(network, row) for row in x])
+    np.testing.assert_allclose(eqx.filter_jit(network)(jnp.asarray(x)), expected, rtol=1e-12)
+
+
+def test_a_layer_scales_weights_but_not_its_bias():
+    layer = models.Dense(jnp.ones((4, 1)), jnp.ones(1), scaled=True)
+    assert layer(jnp.ones((1, 4))) == 4 / 2 + 1
+
+
+def test_truncated_normal_numbers_have_088_of_the_nominal_std():
+    drawn = np.asarray(models.truncated_normal((400, 500), 0.3, key=KEY))
+    expected = truncnorm.std(-2, 2)
+    assert expected == pytest.approx(0.8796, abs=1e-4)
+    assert drawn.std() == pytest.approx(0.3 * expected, rel=0.01)
+    assert drawn.mean() == pytest.approx(0, abs=0.003)
+    assert 0.59 < np.abs(drawn).max() <= 0.6
+
+
+@pytest.mark.parametrize(("scaled", "nominal"), [(True, (1, 1)), (False, (400**-0.5, 100**-0.5))])
+def test_weights_start_with_the_variance_of_their_scaling_and_biases_with_0(scaled, nominal):
+    network = MAKE((400, 100, 400), scaled=scaled, offset=True, key=KEY)
+    for layer, std in zip(network.layers, nominal, strict=True):
+        assert np.std(layer.weight) == pytest.approx(0.8796 * std, rel=0.02)
+        assert np.abs(layer.weight).max() <= 2 * std
+        assert not np.any(layer.bias)
+    assert not np.any(network.offset)
+
+
+def test_either_scaling_starts_from_the_same_function():
+    x = jax.random.normal(KEY, (5, 6))
+    one, other = (MAKE((6, 7, 3), scaled=scaled, key=KEY)(x) for scaled in (True, False))
+    np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (3, 0, 2)])
+def test_sizes_without_inputs_outputs_or_units_are_refused(sizes):
+    with pytest.raises(ValueError, match="sizes must name inputs and outputs, all at least 1"):
+        models.MLP(sizes, key=KEY)
