@@ -12,13 +12,9 @@ from recombine import models, probes
 M, HIDDEN, INPUTS = 4, 5, 6
 
 
-def keys(seed, count):
-    return jax.random.split(jax.random.key(seed), count)
-
-
 def disguised(teacher, seed, *, extra_modules=0, extra_neurons=0):
     """A student that equals the teacher up to a basis, an order, signs and scales, and its F."""
-    basis, order, sign, scale, more, neurons = keys(seed, 6)
+    basis, order, sign, scale, neurons = jax.random.split(jax.random.key(seed), 5)
     F = jax.random.normal(basis, (M + extra_modules, M))
     Theta_hat = jnp.einsum("mhi,mk->khi", teacher.Theta, jnp.linalg.pinv(F))
     Theta_hat = Theta_hat * jnp.exp(jax.random.normal(scale, (HIDDEN, 1)))

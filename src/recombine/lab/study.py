@@ -263,10 +263,11 @@ def _parse(text: str, kind: Any) -> Any:
 
 
 def _field_docs(config: type) -> dict[str, str]:
-    """The string that follows each field in the class body."""
+    """The string that follows each field in the class body, or in that of a class it extends."""
+    parent = config.__base__
+    docs = {} if parent in (None, object) else _field_docs(parent)
     body = ast.parse(textwrap.dedent(inspect.getsource(config))).body[0]
     assert isinstance(body, ast.ClassDef)
-    docs = {}
     for item, following in itertools.pairwise(body.body):
         if (
             isinstance(item, ast.AnnAssign)

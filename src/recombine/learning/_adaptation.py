@@ -14,7 +14,7 @@ from ..tasks._episode import Episode, Examples
 Loss = Callable[[Float[Array, "samples outputs"], Examples], Float[Array, ""]]
 
 
-def inner_adamw(learning_rate: Float[Array, ""]) -> optax.GradientTransformation:
+def inner_adamw(learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
     """AdamW whose second moment has a small constant under its root.
 
     Without it a fast parameter with zero gradient has an infinite derivative of √v at v = 0, and

@@ -72,6 +72,11 @@ class Config(MetaConfig):
     def __post_init__(self) -> None:
         if not 1 <= self.K <= self.M:
             raise ValueError(f"K={self.K} of M={self.M} modules cannot be mixed; use 1 <= K <= M")
+        if self.K == 1 and self.teacher_layers < 3 and self.support == "compositional":
+            raise ValueError(
+                "with K=1 and one generated layer a held-out combination takes its module out of "
+                "training; use K=2 or more, or teacher_layers=3"
+            )
         if not 0 < self.held_out < 1:
             raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
         if self.steps % self.measure_every:
