@@ -21,7 +21,10 @@ def linear(key):
 
 
 def nonlinear(key):
-    return models.mlp_hypernetwork(SIZES, 3, SMALL, differentiate_norm=True, key=key)
+    """Generates its first layer; the readout is fast."""
+    target = models.MLP(SIZES, key=key)
+    groups = [[lambda t: t.layers[0]]]
+    return models.Hypernetwork(target, groups, SMALL, 3, differentiate_norm=True, key=key)
 
 
 def maml(key):
@@ -144,6 +147,7 @@ def meta_gradient(model, rule):
 def assert_same(a, b, rtol):
     """Leaf by leaf, relative to the largest number of a leaf."""
     for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True):
+        x, y = np.asarray(x), np.asarray(y)
         np.testing.assert_allclose(x, y, rtol=0, atol=rtol * np.abs(y).max())
 
 
@@ -152,8 +156,8 @@ def test_the_meta_gradient_equals_finite_differences(name, x64):
     """Through AdamW and its memory: along one random direction a slow array, and along all."""
     model, episode, rule = random_model(name), episodes(2), adaptation()
     slow, other = model.partition()
-    leaves, structure = jax.tree.flatten(slow)
-    slopes = jax.tree.leaves(meta_loss(slow, other, episode, rule)[1])
+    leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, slow))
+    slopes = [*map(np.asarray, jax.tree.leaves(meta_loss(slow, other, episode, rule)[1]))]
     draw = np.random.default_rng(0).normal
     directions = [draw(size=leaf.shape) for leaf in leaves]
     only = [[d * (i == j) for j, d in enumerate(directions)] for i in range(len(leaves))]
@@ -205,39 +209,17 @@ def test_the_scale_of_embeddings_is_a_constant_in_both_gradients(x64):
         jax.value_and_grad(lambda m: learning.query_loss(m, episode, rule, key=KEY))
     )(model)
     assert found == pytest.approx(float(value), rel=1e-13)
-    size = 1e-5
-    for n in range(2):
-        along = draw(size=banks[n].shape)
-        ends = [
-            slow_query_loss(
-                [b + sign * size * along * (i == n) for i, b in enumerate(banks)],
-                model.embeddings,
-                scales,
-            )[0]
-            for sign in (1, -1)
-        ]
-        expected = float(ends[0] - ends[1]) / (2 * size)
-        assert np.sum(slope.generators[n].bank * along) == pytest.approx(expected, rel=1e-6)
-        along = draw(size=(1, 3))
-        ends = [
-            slow_query_loss(
-                banks,
-                tuple(e + sign * size * along * (i == n) for i, e in enumerate(model.embeddings)),
-                scales,
-            )[0]
-            for sign in (1, -1)
-        ]
-        expected = float(ends[0] - ends[1]) / (2 * size)
-        assert np.sum(slope.embeddings[n] * along) == pytest.approx(expected, rel=1e-6)
+    starts = [*map(np.asarray, (*banks, *model.embeddings))]
+    slopes = [g.bank for g in slope.generators] + list(slope.embeddings)
+    for n, start in enumerate(starts):
+        along = draw(size=start.shape)
 
+        def moved(size, n=n, along=along):
+            arrays = [a + size * along if i == n else a for i, a in enumerate(starts)]
+            return float(slow_query_loss(arrays[:2], tuple(arrays[2:]), scales)[0])
 
-def test_first_order_gradients_are_others(x64):
-    model = random_model("linear")
-    second = meta_gradient(model, adaptation())
-    first = meta_gradient(model, adaptation(first_order=True))
-    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
-        assert np.all(np.isfinite(a))
-        assert np.abs(a - b).max() > 1e-3 * np.abs(b).max()
+        expected = (moved(1e-5) - moved(-1e-5)) / 2e-5
+        assert np.sum(np.asarray(slopes[n]) * along) == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_first_order_gradient_of_descent_is_that_of_the_query_loss_where_it_ends(x64):
@@ -271,7 +253,7 @@ def test_zero_gradients_are_harmless_only_with_a_constant_under_the_root(optimis
 
 
 def test_rematerialising_gives_the_same_gradient(x64):
-    model = random_model("linear")
+    model = random_model("anil")
     stored = meta_gradient(model, adaptation())
     again = meta_gradient(model, adaptation(rematerialise=True))
     assert_same(again, stored, 1e-12)
@@ -309,7 +291,7 @@ def test_any_optimiser_can_adapt_and_be_differentiated_through(optimiser):
 def test_anil_adapts_as_if_its_whole_network_were_differentiated(x64):
     """Features computed once, against the loss through all layers at every step."""
     model, episode = random_model("anil"), episodes(seed=5)
-    rule = adaptation(steps=4)
+    rule = adaptation(steps=2)
 
     def slow_query_loss(model):
         optimiser = learning.inner_adamw(0.1)
@@ -321,7 +303,7 @@ def test_anil_adapts_as_if_its_whole_network_were_differentiated(x64):
 
         readout = model.readout
         memory = optimiser.init(readout)
-        for _ in range(4):
+        for _ in range(2):
             gradient = jax.grad(loss)(readout, episode.support)
             updates, memory = optimiser.update(gradient, memory, readout)
             readout = optax.apply_updates(readout, updates)
@@ -337,7 +319,7 @@ def test_anil_adapts_as_if_its_whole_network_were_differentiated(x64):
 
 def test_features_are_computed_once_a_task_and_not_once_a_step():
     model = Point(jnp.zeros(2))
-    rule = learning.Adaptation(learning.half_squared_error, steps=5)
+    rule = learning.Adaptation(learning.half_squared_error, steps=3, optimiser=optax.sgd)
     with jax.disable_jit():
         rule(model, points([1.0, 2.0]), key=KEY)
     assert model.seen == [(1, 1)]
@@ -392,7 +374,7 @@ def test_no_steps_leave_the_start():
     np.testing.assert_array_equal(rule(model, points([3.0, 4.0]), key=KEY), [1, 2])
 
 
-@pytest.mark.parametrize("at_once", [None, 2, 8])
+@pytest.mark.parametrize("at_once", [None, 2])
 def test_tasks_adapted_together_are_those_adapted_alone(at_once):
     y = np.random.default_rng(0).normal(size=(5, 4, 2))
     support = Examples(*map(jnp.asarray, (np.zeros((5, 4, 1)), y, np.ones((5, 4)))))

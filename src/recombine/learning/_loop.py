@@ -40,9 +40,7 @@ class Progress(NamedTuple):
     """Everything observed so far, one row an observation; `step` holds the steps observed at."""
 
 
-# The lab compiles odds and ends quickly rather than well; the loop is worth full optimisation.
-@eqx.filter_jit(compiler_options={"xla_backend_optimization_level": 3})  # type: ignore[call-overload]
-def _advance(rule, state, start, *, every: int, blocks: int):
+def _blocks(rule, state, start, *, every: int, blocks: int):
     """Observe, then take `every` steps; `blocks` times."""
 
     def block(carry, first):
@@ -51,6 +49,14 @@ def _advance(rule, state, start, *, every: int, blocks: int):
         return carry, seen
 
     return jax.lax.scan(block, state, start + every * jnp.arange(blocks))
+
+
+# The lab compiles quickly rather than well. A loop is worth full optimisation, unless it is short.
+_SHORT = 100
+_advance_briefly = eqx.filter_jit(_blocks)
+_advance = eqx.filter_jit(  # type: ignore[call-overload]
+    _blocks, compiler_options={"xla_backend_optimization_level": 3}
+)
 
 
 @eqx.filter_jit
@@ -94,6 +100,7 @@ def train(
         raise ValueError(f"steps ({steps}) must be a multiple of every ({every}), and not negative")
     rule, state = _as_arrays(rule), _as_arrays(state)
     blocks = max(1, chunk // every)
+    advance = _advance if steps > _SHORT else _advance_briefly
     done, rows = 0, []
     if resume is not None:
         done, state = resume.step, resume.state
@@ -106,7 +113,7 @@ def train(
 
     while done < steps:
         n = min(blocks, (steps - done) // every)
-        state, seen = _advance(rule, state, jnp.asarray(done), every=every, blocks=n)
+        state, seen = advance(rule, state, jnp.asarray(done), every=every, blocks=n)
         rows.append({k: np.asarray(v) for k, v in seen.items()})
         done += n * every
         if on_chunk is not None:

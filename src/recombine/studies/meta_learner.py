@@ -165,7 +165,7 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
     model = eqx.filter_jit(build)(config, learner, world.inputs, world.outputs, key=of_model)
     state, seen = run.train(
         rule,
-        eqx.filter_jit(rule.init)(model, key=of_training),
+        rule.init(model, key=of_training),
         config.steps,
         every=config.measure_every,
         chunk=config.measure_every,
@@ -185,18 +185,20 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
     from jax.flatten_util import ravel_pytree
 
     @eqx.filter_jit
-    def adapted(task, key):
-        of_tasks, of_batches = jax.random.split(key)
-        episode = task.sample(4 * config.measured_tasks, key=of_tasks)
-        fast = learning.adapt(
-            model, episode.support, adaptation, at_once=config.measured_tasks, key=of_batches
-        )
-        return jax.vmap(lambda f: ravel_pytree(f)[0])(fast), episode.code
+    def draw(fitted, scored, keys):
+        size = 4 * config.measured_tasks
+        return fitted.sample(size, key=keys[0]), scored.sample(size, key=keys[1])
 
-    keys = jax.random.split(key)
-    features, codes = adapted(world.task, keys[0])
-    held_out_features, held_out_codes = adapted(world.held_out["ood"], keys[1])
-    found = probes.linear_decodability(features, codes, held_out_features, held_out_codes)
+    @eqx.filter_jit
+    def adapted(support, key):
+        fast = learning.adapt(model, support, adaptation, at_once=config.measured_tasks, key=key)
+        return jax.vmap(lambda f: ravel_pytree(f)[0])(fast)
+
+    keys = jax.random.split(key, 4)
+    fitted, scored = draw(world.task, world.held_out["ood"], keys[:2])
+    features = adapted(fitted.support, keys[2])
+    held_out_features = adapted(scored.support, keys[3])
+    found = probes.linear_decodability(features, fitted.code, held_out_features, scored.code)
     run.metric("decodability", found.pooled)
     run.array("decodability", found.r2)
     run.metric("embedding_cosine", probes.pairwise_cosine(features))

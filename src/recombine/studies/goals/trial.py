@@ -21,9 +21,9 @@ MINI = {
     "linear": Learner(2, 32, 8, 0.003, 0.3, 2.0, 0.001),
     "nonlinear": Learner(2, 32, 8, 0.001, 0.1, 2.0, 0.001),
     "anil": Learner(2, 128, 0, 0.001, 0.01, 2.0, 0.001, inner_steps=20),
-    "maml": Learner(2, 96, 0, 0.001, 0.01, 1.0, 0.001),
+    "maml": Learner(2, 48, 0, 0.001, 0.01, 1.0, 0.001),
 }
-"""For mazes of 7 by 7 cells: hypernetworks as in the paper, the others a quarter as wide."""
+"""For mazes of 5 by 5 cells: hypernetworks as in the paper, the others narrower."""
 TABLES = {"mini": MINI, "paper": PAPER}
 
 
@@ -31,13 +31,17 @@ TABLES = {"mini": MINI, "paper": PAPER}
 class Config(MetaConfig):
     """Settings of the goal studies."""
 
+    tasks: int = 8
+    """Goals an outer step."""
+    measure_every: int = 500
+    """Outer steps between two measurements; a divisor of `steps`."""
     table: Literal["mini", "paper"] = "mini"
     """Which table of model sizes and learning rates."""
     support: Literal["compositional", "non-compositional"] = "compositional"
     """Whether a random part of the goals is held out, or all goals in one quadrant."""
     mazes: int = 2
     """How many mazes there are."""
-    size: int = 7
+    size: int = 5
     """Rows and columns of a maze, an odd number."""
     objects: int = 3
     """How many types of objects there are."""
@@ -45,9 +49,9 @@ class Config(MetaConfig):
     """How many interactions there are."""
     distractors: int = 2
     """Objects besides the target."""
-    min_distance: int = 7
+    min_distance: int = 5
     """Fewest steps between agent and target."""
-    padded: int = 0
+    padded: int = 17
     """Steps of a padded demonstration; 0: as many as the longest has."""
     collisions: bool = False
     """Whether distractors may lie where target or agent is, as in the published code."""
