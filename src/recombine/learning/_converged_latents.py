@@ -147,7 +147,8 @@ class PersistentLatents(AbstractRule[PersistentState]):
         gradient = jax.grad(self.loss)(parts, x)
         rate = cosine_annealed(self.learning_rate, self.final_learning_rate, t, self.steps)
         updates, memory = optax.adam(rate).update(gradient, state.memory)
-        return PersistentState(*optax.apply_updates(parts, updates), memory)
+        student, z_hat = optax.apply_updates(parts, updates)
+        return PersistentState(student, z_hat, memory)
 
     def observe(self, state: PersistentState) -> dict[str, Array]:
         """The loss on inputs that are the same throughout, and not trained on."""

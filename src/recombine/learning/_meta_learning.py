@@ -202,7 +202,7 @@ class MetaLearning(AbstractRule[MetaState]):
         _, gradient = self.gradient(state.model, episode, key=of_batches)
         slow, _ = state.model.partition()
         updates, memory = self._optimiser().update(gradient, state.optimiser, slow)
-        finite = jnp.isfinite(optax.global_norm(gradient))
+        finite = jnp.array([jnp.isfinite(g).all() for g in jax.tree.leaves(gradient)]).all()
         model, memory = jax.tree.map(
             lambda new, old: jnp.where(finite, new, old),
             (eqx.apply_updates(state.model, updates), memory),

@@ -35,6 +35,7 @@ class ModularTeacher(AbstractTask):
 
     def on(self, masks: Bool[ArrayLike, "families modules"]) -> "ModularTeacher":
         """The same teacher with continuous tasks of other masks, seen or unseen."""
+        masks = jnp.asarray(masks)
         return ModularTeacher(self.network, masks, False, self.sum_to_one, self.samples)
 
     def latents(self, size: int, *, key: PRNGKeyArray) -> Float[Array, "size modules"]:

@@ -114,7 +114,7 @@ def mean_loss(task: "tasks.PreferenceGrid", size: int, *, key):
     import jax
 
     query = task.sample(size, key=key).query
-    mean = (query.weight[..., None] * query.y).sum((0, 1)) / query.weight.sum()
+    mean = jax.vmap(lambda one: one.weight @ one.y / one.weight.sum())(query).mean(0)
     return jax.vmap(lambda one: learning.half_squared_error(mean, one))(query).mean()
 
 

@@ -1,0 +1,295 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from recombine import learning, models, splits, tasks
+from recombine.tasks import Episode, Examples
+
+KEY = jax.random.key(0)
+LOSS = learning.half_squared_error
+
+
+class Lines(tasks.AbstractTask):
+    """y = x A with a matrix A a task, near one matrix that all share."""
+
+    shared: jax.Array
+    spread: jax.Array
+
+    def sample(self, size, *, key):
+        of_maps, *of_inputs = jax.random.split(key, 3)
+        maps = self.shared + self.spread * jax.random.normal(of_maps, (size, *self.shared.shape))
+
+        def examples(key):
+            x = jax.random.normal(key, (size, 4, len(self.shared)))
+            return Examples(x, x @ maps, jnp.ones((size, 4)))
+
+        return Episode(*map(examples, of_inputs), jnp.zeros((size, 1, 1)))
+
+
+LINES = Lines(jnp.array([[1.0, 2.0], [-1.0, 0.5]]), jnp.asarray(0.3))
+NOWHERE = Lines(jnp.full((2, 2), jnp.nan), jnp.asarray(0.3))
+
+
+def mean_output(prediction, examples):
+    return prediction.mean()
+
+
+@jax.jit
+def drawn_sets():
+    keys = jax.random.split(KEY)
+    return {name: LINES.sample(n, key=k) for name, n, k in zip("ab", (3, 2), keys, strict=True)}
+
+
+SETS = drawn_sets()
+START = jax.jit(lambda: models.MAML(models.MLP((2, 2), key=KEY)))()
+
+
+def rule_of(task=LINES, sets=SETS, steps=2, batch=None, **options):
+    """Numbers are arrays, as they are in training: rules of one shape share one compilation."""
+    numbers = {"learning_rate": 0.1, "weight_decay": 0.01, "clip": 1.0}
+    numbers = {name: jnp.asarray(options.pop(name, value)) for name, value in numbers.items()}
+    adaptation = learning.Adaptation(LOSS, steps=steps, learning_rate=jnp.asarray(0.1), batch=batch)
+    options = {"tasks": 4, "measure_every": 2, "measures": {"output": mean_output}} | options
+    return learning.MetaLearning(task, adaptation, learning.TaskSets(sets), **numbers, **options)
+
+
+STEP = eqx.filter_jit(lambda rule, state, t: rule.step(state, t))
+INIT = eqx.filter_jit(lambda rule, model: rule.init(model, key=KEY))
+GRADIENT = eqx.filter_jit(lambda rule, model, episode: rule.gradient(model, episode, key=KEY))
+
+
+def steps_of(rule, model, steps):
+    """All states, one step at a time."""
+    states = [INIT(rule, model)]
+    for t in range(steps):
+        states.append(STEP(rule, states[-1], jnp.asarray(t)))
+    return states
+
+
+def same(a, b):
+    def plain(leaf):
+        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+
+    pairs = zip(*map(jax.tree.leaves, (a, b)), strict=True)
+    return all(np.array_equal(plain(x), plain(y), equal_nan=True) for x, y in pairs)
+
+
+def test_measurements_are_means_over_the_tasks_of_a_set():
+    rule = rule_of()
+    expected = {}
+    adapt = jax.jit(lambda support: rule.adaptation(START, support, key=KEY))
+    for name, episode in SETS.items():
+        losses, outputs = [], []
+        for n in range(len(episode.code)):
+            support, query, _ = jax.tree.map(lambda a, n=n: np.asarray(a[n]), episode)
+            weight, bias = map(np.asarray, adapt(jax.tree.map(jnp.asarray, support)))
+            prediction = query.x @ weight + bias
+            losses.append(np.mean(np.sum((prediction - query.y) ** 2, -1) / 2))
+            outputs.append(prediction.mean())
+        expected |= {f"{name} loss": np.mean(losses), f"{name} output": np.mean(outputs)}
+    state = INIT(rule, START)
+    assert set(state.seen) == set(expected)
+    for name, value in expected.items():
+        assert state.seen[name] == pytest.approx(value, rel=1e-4, abs=1e-6)
+    observed = rule.observe(state)
+    assert observed["loss"] == state.seen["a loss"]
+    assert set(observed) == {"loss", *expected}
+
+
+@pytest.mark.parametrize("at_once", [2, 8])
+def test_measurements_do_not_depend_on_how_many_tasks_are_worked_on_at_once(at_once):
+    together, apart = (INIT(rule_of(at_once=n), START).seen for n in (None, at_once))
+    for name in together:
+        assert apart[name] == pytest.approx(float(together[name]), rel=1e-5)
+
+
+def test_more_steps_of_adaptation_may_be_taken_when_measuring():
+    as_trained, longer, trained_longer = (
+        INIT(rule, START).seen for rule in (rule_of(), rule_of(test_steps=9), rule_of(steps=9))
+    )
+    assert longer["a loss"] < 0.9 * as_trained["a loss"]
+    assert same(longer, trained_longer)
+
+
+def test_a_measurement_is_made_when_it_is_due_and_the_best_model_is_kept():
+    rule = rule_of(learning_rate=1.0, measure_every=2)
+    states = steps_of(rule, START, 12)
+    losses = [float(INIT(rule, state.model).seen["a loss"]) for state in states]
+    due = losses[::2]
+    # The learning rate is so high that the loss goes up and down.
+    assert 0 < np.argmin(due) < len(due) - 1
+    for t, state in enumerate(states):
+        assert state.seen["a loss"] == pytest.approx(losses[t - t % 2], rel=1e-5)
+        best = int(np.argmin(due[: t // 2 + 1]))
+        assert state.lowest == pytest.approx(due[best], rel=1e-5)
+        assert same(state.best, states[2 * best].model)
+
+
+def test_a_model_that_cannot_be_measured_is_no_best_model():
+    rule = rule_of(measure_every=1)
+    broken = jax.tree.map(lambda a: jnp.full_like(a, jnp.nan), START)
+    state = INIT(rule, broken)
+    assert np.isnan(state.seen["a loss"])
+    after = STEP(rule, state._replace(model=START), jnp.asarray(0))
+    assert same(after.best, after.model)
+    assert after.lowest == after.seen["a loss"]
+
+
+def test_a_learning_rate_of_0_leaves_the_model_alone():
+    last = steps_of(rule_of(learning_rate=0.0, weight_decay=0.5), START, 3)[-1]
+    assert same(last.model, START)
+
+
+def test_a_step_is_a_clipped_step_of_adamw():
+    rate, decay, clip = 0.05, 0.2, 0.5
+    rule = rule_of(learning_rate=rate, weight_decay=decay, clip=clip)
+    first, second = (state.model for state in steps_of(rule, START, 1))
+    episode = LINES.sample(4, key=jax.random.split(KEY, 3)[1])
+    gradient = [np.asarray(g) for g in jax.tree.leaves(GRADIENT(rule, first, episode)[1])]
+    norm = np.sqrt(sum(np.sum(g**2) for g in gradient))
+    assert norm > clip
+    for before, after, g in zip(*map(jax.tree.leaves, (first, second)), gradient, strict=True):
+        g = g * clip / norm
+        # In the first step m / √v is g / |g|.
+        expected = before - rate * (g / (np.abs(g) + 1e-8) + decay * before)
+        np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_steps_with_gradients_that_are_not_finite_are_left_out():
+    rule = rule_of(measure_every=1)
+    state = INIT(rule, START)
+    nowhere = STEP(eqx.tree_at(lambda r: r.task, rule, NOWHERE), state, jnp.asarray(0))
+    assert same((nowhere.model, nowhere.optimiser), (state.model, state.optimiser))
+    assert not same(nowhere.key, state.key)
+    onward = STEP(rule, nowhere, jnp.asarray(1))
+    assert not same(onward.model, state.model)
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(onward.model))
+
+
+def test_the_gradient_is_that_of_the_mean_query_loss():
+    rule, episode = rule_of(), SETS["a"]
+
+    @jax.jit
+    @jax.value_and_grad
+    def one(model, task):
+        return learning.query_loss(model, task, rule.adaptation, key=KEY)
+
+    parts = [one(START, jax.tree.map(lambda a, n=n: a[n], episode)) for n in range(3)]
+    expected = jax.tree.map(lambda *values: np.mean(values, 0), *parts)
+    for x, y in zip(*map(jax.tree.leaves, (GRADIENT(rule, START, episode), expected)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-6)
+
+
+def test_tasks_at_once_do_not_change_the_gradient_and_must_divide_the_tasks():
+    episode = jax.jit(lambda: LINES.sample(6, key=KEY))()
+    together, apart = (GRADIENT(rule_of(at_once=n), START, episode) for n in (None, 2))
+    for x, y in zip(*map(jax.tree.leaves, (together, apart)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"at_once \(4\) must divide the number of tasks \(6\)"):
+        GRADIENT(rule_of(at_once=4), START, episode)
+
+
+def test_tasks_spread_over_devices_give_the_same_gradient():
+    one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("tasks",))
+    here, there = (GRADIENT(rule_of(mesh=mesh), START, SETS["a"]) for mesh in (None, one))
+    for x, y in zip(*map(jax.tree.leaves, (here, there)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit():
+    rule, progress = rule_of(batch=3), []
+    start = INIT(rule, START)
+    straight, curves = learning.train(rule, start, 8, every=2, chunk=4, on_chunk=progress.append)
+    resumed, again = learning.train(rule, start, 8, every=2, chunk=4, resume=progress[0])
+    assert progress[0].step == 4
+    assert same(straight, resumed)
+    assert all(np.array_equal(curves[name], again[name]) for name in curves)
+    assert len(np.unique(curves["a loss"])) == 5
+    assert curves["a loss"][-1] < 0.9 * curves["a loss"][0]
+
+
+def test_what_a_hypernetwork_does_not_generate_is_neither_learned_nor_decayed():
+    @jax.jit
+    def make(key):
+        target = models.MLP((2, 2), scaled=True, offset=True, key=key)
+        target = eqx.tree_at(lambda t: t.offset, target, jnp.array([3.0, -2.0]))
+        groups = [[lambda t: t.layers[0]]]
+        return models.Hypernetwork(target, groups, models.LinearGenerator.create, 2, key=key)
+
+    model = make(KEY)
+    rule = rule_of(weight_decay=1.0)
+    last = steps_of(rule, model, 2)[-1].model
+    np.testing.assert_array_equal(last.initial().rest[-1], [3, -2])
+    assert not np.allclose(last.generators[0].bank, model.generators[0].bank)
+    assert not np.allclose(last.embeddings[0], model.embeddings[0])
+
+
+class OwnNetwork(eqx.Module):
+    """With a function and whole numbers among its leaves."""
+
+    linear: eqx.nn.Linear
+    activation: object
+    order: jax.Array
+
+    def __call__(self, x):
+        return self.activation(jax.vmap(self.linear)(x[:, self.order]))
+
+
+def test_a_network_of_ones_own_is_learned():
+    network = OwnNetwork(eqx.nn.Linear(2, 2, key=KEY), jnp.arctan, jnp.array([1, 0]))
+    states = steps_of(rule_of(), models.MAML(network), 2)
+    assert all(eqx.is_array(leaf) for leaf in jax.tree.leaves(states[-1]))
+    before, after = (state.model.network(state.model.initial()) for state in states[::2])
+    assert not np.allclose(before.linear.weight, after.linear.weight)
+    np.testing.assert_array_equal(after.order, [1, 0])
+
+
+def test_a_linear_hypernetwork_learns_a_small_hyperteacher():
+    codes = splits.ListedCodes(splits.up_to_k_hot_masks(3, 2))
+    task = tasks.HyperTeacher(
+        codes, inputs=3, hidden=4, outputs=2, hidden_layers=1, support=16, query=16,
+        fixed_inputs=50, key=KEY,
+    )  # fmt: skip
+    episode, model = eqx.filter_jit(
+        lambda task: (task.sample(16, key=KEY), models.mlp_hypernetwork((3, 8, 2), 6, key=KEY))
+    )(task)
+    rule = learning.MetaLearning(
+        task,
+        learning.Adaptation(learning.kl_divergence, steps=5, learning_rate=0.3),
+        learning.TaskSets({"valid": episode}),
+        learning_rate=0.01,
+        tasks=16,
+        measure_every=20,
+    )
+    _, curves = learning.train(rule, INIT(rule, model), 40, every=20)
+    assert curves["loss"][-1] < 0.8 * curves["loss"][0]
+
+
+def test_sets_of_tasks_keep_their_names_and_places():
+    sets = learning.TaskSets(SETS)
+    assert (sets.names, sets.sizes) == (("a", "b"), (3, 2))
+    for name, place in sets.slices().items():
+        assert same(jax.tree.map(lambda a, p=place: a[p], sets.episodes), SETS[name])
+
+
+def test_sets_that_cannot_be_measured_together_are_refused():
+    with pytest.raises(ValueError, match="name one set of tasks at least"):
+        learning.TaskSets({})
+    fewer = jax.tree.map(lambda a: a[:, :1], SETS["b"])
+    with pytest.raises(ValueError, match="must have the same shapes"):
+        learning.TaskSets(SETS | {"b": fewer})
+
+
+def test_the_outer_optimiser_is_that_of_optax():
+    """So that its memory is as long as the slow parameters, and no longer."""
+    memory = INIT(rule_of(), START).optimiser
+    moments = [s for s in jax.tree.leaves(memory, is_leaf=is_adam) if is_adam(s)]
+    assert [models.count_parameters(m) for m in (moments[0].mu, moments[0].nu)] == [6, 6]
+
+
+def is_adam(part):
+    return isinstance(part, optax.ScaleByAdamState)
