@@ -59,6 +59,15 @@ TASKS = {
     ),
 }
 
+CASES = TASKS["HyperTeacher"].sample(8, key=KEY)
+
+
+def adapting(make):
+    """A model that adapts, and what it says before it has."""
+    x = CASES.query.x[0]
+    return eqx.filter_jit(make)(key=KEY), lambda m: jnp.sum(m(x, m.initial()) ** 2)
+
+
 # The model, and a scalar function of it.
 MODELS = {
     "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
@@ -67,9 +76,25 @@ MODELS = {
     "SharedPathways": (SHARED, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),
     "GatedClassifier": (CLASSIFIER, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
     "UnsharedClassifier": (UNSHARED, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
+    "MAML": adapting(lambda key: models.MAML(models.MLP((4, 8, 3), key=key))),
+    "ANIL": adapting(lambda key: models.ANIL(models.MLP((4, 8, 3), key=key))),
+    "Linear hypernetwork": adapting(
+        lambda key: models.mlp_hypernetwork((4, 8, 3), 5, offset=False, key=key)
+    ),
+    "Nonlinear hypernetwork": adapting(
+        lambda key: models.mlp_hypernetwork((4, 8, 3), 5, models.NonlinearGenerator.create, key=key)
+    ),
 }
 
 CLASSIFICATION = learning.RouteClassification(IMAGES, MASK, 0.1, KEY, batch=4, observed=10)
+META_LEARNING = learning.MetaLearning(
+    TASKS["HyperTeacher"],
+    learning.Adaptation(learning.kl_divergence, steps=2),
+    learning.TaskSets({"valid": CASES}),
+    learning_rate=0.03,
+    tasks=8,
+    measure_every=5,
+)
 KERNEL = theory.TangentKernel(ROUTING, ITEMS.X)
 RULES = {
     "GradientDescent": (
@@ -80,6 +105,7 @@ RULES = {
     ),
     "RoutingDescent": (learning.RoutingDescent(ITEMS.X, ITEMS.Y, MASK, 0.01), ROUTING),
     "RouteClassification": (CLASSIFICATION, CLASSIFICATION.init(CLASSIFIER)),
+    "MetaLearning": (META_LEARNING, META_LEARNING.init(MODELS["MAML"][0], key=KEY)),
     "LinearisedDescent": (
         theory.LinearisedDescent(KERNEL, ITEMS.Y, MASK, 0.01),
         ROUTING.outputs(ITEMS.X),
@@ -87,8 +113,15 @@ RULES = {
 }
 
 
+def plain(leaf):
+    """A key as numbers."""
+    is_key = hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+
+
 def same(a, b):
-    return all(np.array_equal(x, y) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
+    pairs = zip(*map(jax.tree.leaves, (a, b)), strict=True)
+    return all(np.array_equal(plain(x), plain(y)) for x, y in pairs)
 
 
 def public(package, base):

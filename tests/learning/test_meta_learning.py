@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -116,7 +118,7 @@ def test_more_steps_of_adaptation_may_be_taken_when_measuring():
 
 
 def test_a_measurement_is_made_when_it_is_due_and_the_best_model_is_kept():
-    rule = rule_of(learning_rate=1.0, measure_every=2)
+    rule = rule_of(learning_rate=1.0)
     states = steps_of(rule, START, 12)
     losses = [float(INIT(rule, state.model).seen["a loss"]) for state in states]
     due = losses[::2]
@@ -130,11 +132,11 @@ def test_a_measurement_is_made_when_it_is_due_and_the_best_model_is_kept():
 
 
 def test_a_model_that_cannot_be_measured_is_no_best_model():
-    rule = rule_of(measure_every=1)
+    rule = rule_of()
     broken = jax.tree.map(lambda a: jnp.full_like(a, jnp.nan), START)
     state = INIT(rule, broken)
     assert np.isnan(state.seen["a loss"])
-    after = STEP(rule, state._replace(model=START), jnp.asarray(0))
+    after = STEP(rule, state._replace(model=START), jnp.asarray(1))
     assert same(after.best, after.model)
     assert after.lowest == after.seen["a loss"]
 
@@ -160,7 +162,7 @@ def test_a_step_is_a_clipped_step_of_adamw():
 
 
 def test_steps_with_gradients_that_are_not_finite_are_left_out():
-    rule = rule_of(measure_every=1)
+    rule = rule_of()
     state = INIT(rule, START)
     nowhere = STEP(eqx.tree_at(lambda r: r.task, rule, NOWHERE), state, jnp.asarray(0))
     assert same((nowhere.model, nowhere.optimiser), (state.model, state.optimiser))
@@ -212,40 +214,37 @@ def test_an_interrupted_run_goes_on_bit_for_bit():
     assert curves["a loss"][-1] < 0.9 * curves["a loss"][0]
 
 
-def test_what_a_hypernetwork_does_not_generate_is_neither_learned_nor_decayed():
-    @jax.jit
-    def make(key):
-        target = models.MLP((2, 2), scaled=True, offset=True, key=key)
-        target = eqx.tree_at(lambda t: t.offset, target, jnp.array([3.0, -2.0]))
-        groups = [[lambda t: t.layers[0]]]
-        return models.Hypernetwork(target, groups, models.LinearGenerator.create, 2, key=key)
-
-    model = make(KEY)
-    rule = rule_of(weight_decay=1.0)
-    last = steps_of(rule, model, 2)[-1].model
-    np.testing.assert_array_equal(last.initial().rest[-1], [3, -2])
-    assert not np.allclose(last.generators[0].bank, model.generators[0].bank)
-    assert not np.allclose(last.embeddings[0], model.embeddings[0])
-
-
 class OwnNetwork(eqx.Module):
-    """With a function and whole numbers among its leaves."""
+    """With parameters to leave alone, and a function and whole numbers among its leaves."""
 
-    linear: eqx.nn.Linear
-    activation: object
+    layer: models.Dense
+    shift: jax.Array
+    activation: Callable
     order: jax.Array
 
     def __call__(self, x):
-        return self.activation(jax.vmap(self.linear)(x[:, self.order]))
+        return self.activation(self.layer(x[:, self.order])) + self.shift
 
 
-def test_a_network_of_ones_own_is_learned():
-    network = OwnNetwork(eqx.nn.Linear(2, 2, key=KEY), jnp.arctan, jnp.array([1, 0]))
-    states = steps_of(rule_of(), models.MAML(network), 2)
+def test_what_a_hypernetwork_does_not_generate_is_neither_learned_nor_decayed():
+    target = OwnNetwork(
+        models.Dense(jnp.zeros((2, 2)), None, True),
+        jnp.array([3.0, -2.0]),
+        jnp.arctan,
+        jnp.array([1, 0]),
+    )
+
+    @jax.jit
+    def make(key):
+        groups = [[lambda t: t.layer]]
+        return models.Hypernetwork(target, groups, models.LinearGenerator.create, 2, key=key)
+
+    states = steps_of(rule_of(weight_decay=1.0), make(KEY), 2)
     assert all(eqx.is_array(leaf) for leaf in jax.tree.leaves(states[-1]))
-    before, after = (state.model.network(state.model.initial()) for state in states[::2])
-    assert not np.allclose(before.linear.weight, after.linear.weight)
-    np.testing.assert_array_equal(after.order, [1, 0])
+    first, last = (state.model.network(state.model.initial()) for state in states[::2])
+    assert not np.allclose(first.layer.weight, last.layer.weight)
+    np.testing.assert_array_equal(last.shift, [3, -2])
+    np.testing.assert_array_equal(last.order, [1, 0])
 
 
 def test_a_linear_hypernetwork_learns_a_small_hyperteacher():
@@ -259,14 +258,14 @@ def test_a_linear_hypernetwork_learns_a_small_hyperteacher():
     )(task)
     rule = learning.MetaLearning(
         task,
-        learning.Adaptation(learning.kl_divergence, steps=5, learning_rate=0.3),
+        learning.Adaptation(learning.kl_divergence, steps=5, learning_rate=0.1),
         learning.TaskSets({"valid": episode}),
-        learning_rate=0.01,
+        learning_rate=0.03,
         tasks=16,
         measure_every=20,
     )
-    _, curves = learning.train(rule, INIT(rule, model), 40, every=20)
-    assert curves["loss"][-1] < 0.8 * curves["loss"][0]
+    _, curves = learning.train(rule, INIT(rule, model), 60, every=20)
+    assert curves["loss"][-1] < 0.6 * curves["loss"][0]
 
 
 def test_sets_of_tasks_keep_their_names_and_places():

@@ -177,7 +177,7 @@ study = Study(
                 {"support": "compositional", "model": "maml"},
             ),
             settings=SMOKE_SETTINGS,
-            cost="1 min on two cores",
+            cost="30 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,

@@ -115,7 +115,8 @@ def mean_loss(task: "tasks.PreferenceGrid", size: int, *, key):
 
     query = task.sample(size, key=key).query
     mean = jax.vmap(lambda one: one.weight @ one.y / one.weight.sum())(query).mean(0)
-    return jax.vmap(lambda one: learning.half_squared_error(mean, one))(query).mean()
+    prediction = jax.numpy.broadcast_to(mean, query.y.shape)
+    return jax.vmap(learning.half_squared_error)(prediction, query).mean()
 
 
 def trial(config: Config, key, run: Run) -> None:
