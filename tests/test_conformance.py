@@ -89,7 +89,7 @@ MODELS = {
 CLASSIFICATION = learning.RouteClassification(IMAGES, MASK, 0.1, KEY, batch=4, observed=10)
 META_LEARNING = learning.MetaLearning(
     TASKS["HyperTeacher"],
-    learning.Adaptation(learning.kl_divergence, steps=2),
+    learning.Adaptation(learning.kl_divergence, steps=2, batch=4),
     learning.TaskSets({"valid": CASES}),
     learning_rate=0.03,
     tasks=8,

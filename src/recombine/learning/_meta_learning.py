@@ -23,16 +23,22 @@ class TaskSets(eqx.Module):
 
     **Arguments:**
 
-    - `sets`: episodes by name. The first set is the one that the best model is chosen on.
+    - `sets`: episodes by name.
+    - `chosen_on`: the set that the best model is chosen on; by default the first. Name it if `sets`
+        has been through `jax.jit`, which sorts the names of a dictionary.
     """
 
     episodes: Episode
     names: tuple[str, ...]
     sizes: tuple[int, ...]
+    chosen_on: str
 
-    def __init__(self, sets: dict[str, Episode]):
+    def __init__(self, sets: dict[str, Episode], chosen_on: str | None = None):
         if not sets:
             raise ValueError("name one set of tasks at least, to choose the best model on")
+        self.chosen_on = next(iter(sets)) if chosen_on is None else chosen_on
+        if self.chosen_on not in sets:
+            raise ValueError(f"no set is called {chosen_on!r}; there are {', '.join(sets)}")
         shapes = {tuple(a.shape[1:] for a in jax.tree.leaves(episode)) for episode in sets.values()}
         if len(shapes) > 1:
             raise ValueError("sets of tasks must have the same shapes; draw them all alike")
@@ -87,7 +93,7 @@ class MetaState(NamedTuple):
     key: Any
     """The key from which the next tasks are drawn."""
     best: AbstractMetaModel
-    """The model with the lowest loss on the first task set so far."""
+    """The model with the lowest loss so far on the task set that the best is chosen on."""
     lowest: Float[Array, ""]
     """That loss."""
     seen: dict[str, Float[Array, ""]]
@@ -139,7 +145,7 @@ class MetaLearning(AbstractRule[MetaState]):
         slow, _ = model.partition()
         seen = self.measure(model)
         # Every number is lower than one that is none.
-        lowest = jnp.where(jnp.isnan(self._first(seen)), jnp.inf, self._first(seen))
+        lowest = jnp.where(jnp.isnan(self._deciding(seen)), jnp.inf, self._deciding(seen))
         return MetaState(model, self._optimiser().init(slow), key, model, lowest, seen)
 
     def measure(self, model: AbstractMetaModel) -> dict[str, Float[Array, ""]]:
@@ -153,8 +159,8 @@ class MetaLearning(AbstractRule[MetaState]):
             model, self.sets, adaptation, measures, at_once=self.at_once, key=jax.random.key(0)
         )
 
-    def _first(self, seen: dict[str, Float[Array, ""]]) -> Float[Array, ""]:
-        return seen[f"{self.sets.names[0]} loss"]
+    def _deciding(self, seen: dict[str, Float[Array, ""]]) -> Float[Array, ""]:
+        return seen[f"{self.sets.chosen_on} loss"]
 
     def gradient(
         self, model: AbstractMetaModel, episode: Episode, *, key: PRNGKeyArray
@@ -211,11 +217,11 @@ class MetaLearning(AbstractRule[MetaState]):
         due = (t + 1) % self.measure_every == 0
         # `cond` hashes what it calls, and a method of a module of tracers has no hash.
         seen = jax.lax.cond(due, lambda m: self.measure(m), lambda _: state.seen, model)  # noqa: PLW0108
-        better = due & (self._first(seen) < state.lowest)
+        better = due & (self._deciding(seen) < state.lowest)
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), model, state.best)
-        lowest = jnp.where(better, self._first(seen), state.lowest)
+        lowest = jnp.where(better, self._deciding(seen), state.lowest)
         return MetaState(model, memory, key, best, lowest, seen)
 
     def observe(self, state: MetaState) -> dict[str, Array]:
-        """The last measurements; `loss` is that on the first task set."""
-        return {"loss": self._first(state.seen)} | state.seen
+        """The last measurements; `loss` is that on the set that the best model is chosen on."""
+        return {"loss": self._deciding(state.seen)} | state.seen

@@ -23,6 +23,7 @@ STUDIES: dict[str, str] = {
     "hyperteacher/held-out": "recombine.studies.hyperteacher.held_out",
     "identification/counterexamples": "recombine.studies.identification.counterexamples",
     "identification/support": "recombine.studies.identification.support",
+    "identification/overparameterization": "recombine.studies.identification.overparameterization",
     "preferences/support": "recombine.studies.preferences.support",
     "preferences/connected": "recombine.studies.preferences.connected",
     "goals/support": "recombine.studies.goals.support",

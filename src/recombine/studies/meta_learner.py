@@ -132,16 +132,13 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
     of_model, of_sets, of_training, of_decoding = jax.random.split(key, 4)
 
     @eqx.filter_jit  # one program compiles faster than many operations
-    def task_sets(named, keys):
-        return learning.TaskSets(
-            {
-                name: task.sample(config.measured_tasks, key=key)
-                for (name, task), key in zip(named.items(), keys, strict=True)
-            }
-        )
+    def draw(tasks, keys):
+        pairs = zip(tasks, keys, strict=True)
+        return [task.sample(config.measured_tasks, key=key) for task, key in pairs]
 
     named = {"valid": world.task, "test": world.task, **world.held_out}
-    sets = task_sets(named, jax.random.split(of_sets, len(named)))
+    drawn = draw(tuple(named.values()), jax.random.split(of_sets, len(named)))
+    sets = learning.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
     adaptation = learning.Adaptation(
         world.loss,
         steps=learner.inner_steps,

@@ -36,9 +36,9 @@ class Config:
     """Normalise continuous latents as the paper's prose says, not as its Algorithm 1."""
     num_tasks: int = 60
     """Persistent: continuous tasks, drawn once. Reinferred: tasks a step (0: one a family)."""
-    steps: int = 30_000
+    steps: int = 20_000
     """Steps of learning."""
-    batch: int = 32
+    batch: int = 128
     """Inputs a step, if latents are persistent."""
     learning_rate: float = 0.01
     """Learning rate at the first step."""
