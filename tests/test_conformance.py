@@ -25,6 +25,7 @@ SHARED = models.SharedPathways.orthogonal(0.5, block_sizes=(1, 3), num_domains=3
 GATED = models.GatedLinearNetwork.random(models.pathway_graph(4), 0.5, key=KEY)
 RELU = models.TwoLayerNetwork.random(0.5, hidden=8, key=KEY)
 CLASSIFIER = models.GatedClassifier(3, 16, 8, 10, key=KEY)
+MODULAR = models.ModularNetwork.random(modules=3, inputs=4, hidden=5, outputs=2, key=KEY)
 UNSHARED = models.UnsharedClassifier(3, 16, 8, 10, layers_per_module=2, key=KEY)
 
 TASKS = {
@@ -57,6 +58,7 @@ TASKS = {
         support=2,
         query=2,
     ),
+    "ModularTeacher": tasks.ModularTeacher(MODULAR, splits.k_hot_masks(3, 2), samples=5),
 }
 
 CASES = TASKS["HyperTeacher"].sample(8, key=KEY)
@@ -76,6 +78,7 @@ MODELS = {
     "SharedPathways": (SHARED, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),
     "GatedClassifier": (CLASSIFIER, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
     "UnsharedClassifier": (UNSHARED, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
+    "ModularNetwork": (MODULAR, lambda m: jnp.sum(m(jnp.ones((2, 3)), jnp.eye(4)) ** 2)),
     "MAML": adapting(lambda key: models.MAML(models.MLP((4, 8, 3), key=key))),
     "ANIL": adapting(lambda key: models.ANIL(models.MLP((4, 8, 3), key=key))),
     "Linear hypernetwork": adapting(
@@ -95,6 +98,13 @@ META_LEARNING = learning.MetaLearning(
     tasks=8,
     measure_every=5,
 )
+PERSISTENT = learning.PersistentLatents(
+    TASKS["ModularTeacher"], jnp.eye(3), KEY, 20, learning_rate=0.05, batch=16
+)
+REINFERRED = learning.ReinferredLatents(
+    TASKS["ModularTeacher"], jnp.ones(6), learning.LatentInference(5, 0.05, 0.05, 16), KEY, 20, 0.05
+)
+STUDENT = MODULAR.student(2, 2, key=jax.random.key(1))
 KERNEL = theory.TangentKernel(ROUTING, ITEMS.X)
 RULES = {
     "GradientDescent": (
@@ -106,6 +116,8 @@ RULES = {
     "RoutingDescent": (learning.RoutingDescent(ITEMS.X, ITEMS.Y, MASK, 0.01), ROUTING),
     "RouteClassification": (CLASSIFICATION, CLASSIFICATION.init(CLASSIFIER)),
     "MetaLearning": (META_LEARNING, META_LEARNING.init(MODELS["MAML"][0], key=KEY)),
+    "PersistentLatents": (PERSISTENT, PERSISTENT.init(STUDENT, jnp.ones(6))),
+    "ReinferredLatents": (REINFERRED, REINFERRED.init(STUDENT)),
     "LinearisedDescent": (
         theory.LinearisedDescent(KERNEL, ITEMS.Y, MASK, 0.01),
         ROUTING.outputs(ITEMS.X),

@@ -5,6 +5,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ._mlp import truncated_normal
+
 
 class ModularNetwork(eqx.Module):
     """y = a ψ(W(Θ, z) x / √n) with W(Θ, z) = Σ_m z_m Θ_m and ψ = ReLU; no biases (Eq. 3).
@@ -32,13 +34,9 @@ class ModularNetwork(eqx.Module):
         published code: the actual deviation is 0.880 of the nominal one.
         """
         module_key, readout_key = jax.random.split(key)
-
-        def draw(key, shape, fan_in):
-            return jax.random.truncated_normal(key, -2.0, 2.0, shape) / jnp.sqrt(fan_in)
-
         return cls(
-            draw(module_key, (modules, hidden, inputs), modules),
-            draw(readout_key, (outputs, hidden), hidden),
+            truncated_normal((modules, hidden, inputs), modules**-0.5, key=module_key),
+            truncated_normal((outputs, hidden), hidden**-0.5, key=readout_key),
         )
 
     def student(

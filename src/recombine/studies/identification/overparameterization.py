@@ -213,7 +213,7 @@ study = Study(
             seeds=1,
             conditions=(
                 *({**DISCRETE, **f} for f in both(1, 2)),
-                *({**CONTINUOUS, **f} for f in both(1, 2)),
+                *({**CONTINUOUS, **f} for f in both(2)),
                 {**DISCRETE, **both(2)[0], "weight_decay": 1e-3},
             ),
             settings={
