@@ -80,6 +80,8 @@ class MetaConfig:
     """Outer steps between two measurements; a divisor of `steps`."""
     measured_tasks: int = 128
     """Tasks of every set that is measured."""
+    decoded_tasks: int = 512
+    """Tasks that decoding is fitted on, and scored on."""
     at_once: int = 0
     """Tasks to work on at a time; 0: all."""
 
@@ -183,7 +185,7 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
 
     @eqx.filter_jit
     def draw(fitted, scored, keys):
-        size = 4 * config.measured_tasks
+        size = config.decoded_tasks
         return fitted.sample(size, key=keys[0]), scored.sample(size, key=keys[1])
 
     @eqx.filter_jit

@@ -139,11 +139,13 @@ def trial(config: Config, key, run: Run) -> None:
 PAPER_SETTINGS = {
     "table": "paper", "mazes": 5, "size": 11, "objects": 5, "distractors": 4, "min_distance": 11,
     "padded": 120, "tasks": 128, "steps": 200_000, "measure_every": 1000, "measured_tasks": 1024,
+    "decoded_tasks": 1024,
     "at_once": 16,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.4)."""
 SMOKE_SETTINGS = {
     "mazes": 1, "objects": 2, "distractors": 1, "steps": 4, "measure_every": 2,
-    "measured_tasks": 4, "tasks": 2, "layers": 1, "width": 8, "inner_steps": 2,
+    "measured_tasks": 4,
+    "decoded_tasks": 32, "tasks": 2, "layers": 1, "width": 8, "inner_steps": 2,
 }  # fmt: skip
 """A few steps in one small maze."""

@@ -159,11 +159,13 @@ def trial(config: Config, key, run: Run) -> None:
 PAPER_SETTINGS = {
     "table": "paper", "M": 8, "K": 2, "teacher_layers": 3, "teacher_width": 32, "inputs": 16,
     "outputs": 8, "shots": 256, "queries": 256, "tasks": 128, "steps": 200_000,
-    "measure_every": 1000, "measured_tasks": 1024, "at_once": 16,
+    "measure_every": 1000, "measured_tasks": 1024,
+    "decoded_tasks": 1024, "at_once": 16,
 }  # fmt: skip
 """The paper's own configuration (appendix C.2)."""
 SMOKE_SETTINGS = {
-    "M": 4, "K": 2, "steps": 20, "measure_every": 10, "measured_tasks": 8, "tasks": 4, "shots": 8,
+    "M": 4, "K": 2, "steps": 20, "measure_every": 10, "measured_tasks": 8,
+    "decoded_tasks": 32, "tasks": 4, "shots": 8,
     "queries": 8, "inner_steps": 2,
 }  # fmt: skip
 """A few steps on a few samples."""

@@ -134,12 +134,14 @@ def trial(config: Config, key, run: Run) -> None:
 PAPER_SETTINGS = {
     "table": "paper", "layout": ("..#..", "..#..", "#...#", "..#..", "..#.."), "objects": 4,
     "horizon": 8, "compact": False, "shots": 16, "queries": 16, "tasks": 128, "steps": 100_000,
-    "measure_every": 1000, "measured_tasks": 1024, "at_once": 16,
+    "measure_every": 1000, "measured_tasks": 1024,
+    "decoded_tasks": 1024, "at_once": 16,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.3)."""
 LAPTOP_SETTINGS = {"tasks": 16, "steps": 2000, "measured_tasks": 64}
 SMOKE_SETTINGS = {
-    "steps": 10, "measure_every": 5, "measured_tasks": 8, "tasks": 4, "shots": 2, "queries": 2,
+    "steps": 10, "measure_every": 5, "measured_tasks": 8,
+    "decoded_tasks": 32, "tasks": 4, "shots": 2, "queries": 2,
     "layers": 1, "width": 8, "inner_steps": 2,
 }  # fmt: skip
 """A few steps on a few instances."""
