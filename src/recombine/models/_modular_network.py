@@ -42,7 +42,7 @@ class ModularNetwork(eqx.Module):
     def student(
         self, width_factor: int = 1, module_factor: int = 1, *, key: PRNGKeyArray
     ) -> "ModularNetwork":
-        """A new random network with these factors times the hidden units and modules of this one."""
+        """A random network with these factors times the hidden units and modules of this one."""
         modules, hidden, inputs = self.Theta.shape
         return ModularNetwork.random(
             modules=module_factor * modules,

@@ -226,7 +226,7 @@ study = Study(
                 "test_tasks": 8,
                 "test_inputs": 64,
             },
-            cost="COST",
+            cost="30 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
@@ -236,7 +236,7 @@ study = Study(
                 {**DISCRETE, **both(8)[0], "weight_decay": 1e-3},
             ),
             settings=SMALL,
-            cost="COST",
+            cost="10 min on two cores",
         ),
         "paper": Preset(
             seeds=5,

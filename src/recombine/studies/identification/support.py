@@ -166,9 +166,9 @@ study = Study(
                 "test_tasks": 8,
                 "test_inputs": 64,
             },
-            cost="COST",
+            cost="30 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=grid(tasks=SETS), cost="COST"),
+        "laptop": Preset(seeds=5, conditions=grid(tasks=SETS), cost="5 min on two cores"),
         "paper": Preset(
             seeds=3,
             conditions=grid(tasks=SETS),
