@@ -160,7 +160,9 @@ def test_every_public_name_has_a_docstring(package):
     module = getattr(recombine, package)
     assert dir(module)
     for name in dir(module):
-        assert inspect.getdoc(getattr(module, name)), f"{package}.{name}"
+        value = getattr(module, name)
+        # A constant holds no docstring at run time; the pages of the API read it from the source.
+        assert inspect.getdoc(value) or name.isupper(), f"{package}.{name}"
 
 
 @pytest.mark.parametrize("name", TASKS)

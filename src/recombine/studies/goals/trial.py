@@ -77,7 +77,7 @@ MEASURES = {
 """What is measured of a demonstration, by name."""
 
 
-def split_of(config: Config, *, key) -> splits.Split:
+def split_of(config: Config, *, key) -> "splits.Split":
     """The trained and the held-out goals."""
     codes = tasks.goal_codes(config.mazes, config.objects, config.interactions)
     if config.support == "compositional":

@@ -85,7 +85,7 @@ class Config(MetaConfig):
             )
 
 
-def split_of(config: Config, *, key) -> splits.Split:
+def split_of(config: Config, *, key) -> "splits.Split":
     """The trained and the held-out combinations."""
     layers = max(1, config.teacher_layers - 1)
     if config.support in ("connected", "disconnected"):

@@ -72,7 +72,7 @@ class Config(MetaConfig):
             )
 
 
-def split_of(config: Config, *, key) -> splits.Split:
+def split_of(config: Config, *, key) -> "splits.Split":
     """The trained and the held-out combinations."""
     if config.support == "connected":
         return splits.connected_split(config.M, config.K)
