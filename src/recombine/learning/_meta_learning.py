@@ -146,7 +146,13 @@ class MetaLearning(AbstractRule[MetaState]):
         seen = self.measure(model)
         # Every number is lower than one that is none.
         lowest = jnp.where(jnp.isnan(self._deciding(seen)), jnp.inf, self._deciding(seen))
-        return MetaState(model, self._optimiser().init(slow), key, model, lowest, seen)
+        state = MetaState(model, self._optimiser().init(slow), key, model, lowest, seen)
+        if self.mesh is None:
+            return state
+        # Where the first step will leave it: the second must not compile anew.
+        return eqx.filter_shard(
+            state, jax.sharding.NamedSharding(self.mesh, jax.sharding.PartitionSpec())
+        )
 
     def measure(self, model: AbstractMetaModel) -> dict[str, Float[Array, ""]]:
         """What is measured of `model` on every task set."""

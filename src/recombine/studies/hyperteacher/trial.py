@@ -160,7 +160,7 @@ PAPER_SETTINGS = {
     "table": "paper", "M": 8, "K": 2, "teacher_layers": 3, "teacher_width": 32, "inputs": 16,
     "outputs": 8, "shots": 256, "queries": 256, "tasks": 128, "steps": 200_000,
     "measure_every": 1000, "measured_tasks": 1024,
-    "decoded_tasks": 1024, "at_once": 16,
+    "decoded_tasks": 1024, "at_once": 4,
 }  # fmt: skip
 """The paper's own configuration (appendix C.2)."""
 SMOKE_SETTINGS = {
