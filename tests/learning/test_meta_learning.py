@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -195,11 +199,32 @@ def test_tasks_at_once_do_not_change_the_gradient_and_must_divide_the_tasks():
         GRADIENT(rule_of(at_once=4), START, episode)
 
 
+SPREAD = """
+import jax, numpy as np
+from test_meta_learning import GRADIENT, INIT, KEY, LINES, START, STEP, rule_of
+
+two = jax.sharding.Mesh(np.array(jax.devices()), ("tasks",))
+assert two.size == 2
+episode = jax.jit(lambda: LINES.sample(4, key=KEY))()
+here, there = (GRADIENT(rule_of(mesh=mesh), START, episode) for mesh in (None, two))
+for x, y in zip(*map(jax.tree.leaves, (here, there)), strict=True):
+    np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+rule = rule_of(mesh=two)
+state = rule.init(START, key=KEY)
+after = STEP(rule, state, np.int32(0))
+placed = lambda tree: [a.sharding for a in jax.tree.leaves(tree) if isinstance(a, jax.Array)]
+assert placed(after) == placed(state), "the second step would compile anew"
+"""
+
+
 def test_tasks_spread_over_devices_give_the_same_gradient():
-    one = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("tasks",))
-    here, there = (GRADIENT(rule_of(mesh=mesh), START, SETS["a"]) for mesh in (None, one))
-    for x, y in zip(*map(jax.tree.leaves, (here, there)), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+    subprocess.run(
+        [sys.executable, "-c", SPREAD],
+        cwd=Path(__file__).parent,
+        env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"},
+        check=True,
+    )
 
 
 class OwnNetwork(eqx.Module):
