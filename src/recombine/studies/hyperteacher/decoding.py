@@ -9,6 +9,8 @@ from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
 CONNECTEDNESS = ("connected", "disconnected")
 SUPPORTS = ("compositional", "non-compositional", *CONNECTEDNESS)
 RING = {"M": 8, "K": 2}
+LONG = {"steps": 8000}
+"""What disconnected support costs shows late: connected support gains all the while."""
 
 
 def decodability(results: Results, support: str) -> dict[str, float]:
@@ -91,10 +93,10 @@ study = Study(
             seeds=3,
             conditions=(
                 *grid(model=HYPERNETWORKS, support=("compositional", "non-compositional")),
-                *({**RING, **c} for c in grid(model=("linear",), support=CONNECTEDNESS)),
+                *({**RING, **LONG, **c} for c in grid(model=("linear",), support=CONNECTEDNESS)),
             ),
             settings={"steps": 3000},
-            cost="11 min on two cores",
+            cost="14 min on two cores",
         ),
         "paper": Preset(
             seeds=3,

@@ -172,7 +172,7 @@ study = Study(
             seeds=5,
             conditions=grid(tasks=SETS),
             settings={"module_factor": 1},
-            cost="7 min on two cores",
+            cost="4 min on two cores",
         ),
         "paper": Preset(
             seeds=3,
