@@ -104,6 +104,7 @@ def test_the_papers_splits_have_the_papers_sizes(support, train, held_out):
     [
         ({"M": 4, "K": 5}, "K=5 of M=4 modules cannot be mixed"),
         ({"held_out": 1.0}, "held_out=1 is not between 0 and 1"),
+        ({"M": 4, "K": 2, "held_out": 0.9}, "held_out=0.9 leaves 1 of 10 combinations, too few"),
         ({"steps": 10, "measure_every": 4}, "steps=10 is not a multiple of measure_every=4"),
     ],
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from recombine import learning, models, probes
+from recombine import learning, models, probes, splits
 from recombine.lab import Results, Run, figures
 
 if TYPE_CHECKING:
@@ -90,6 +90,27 @@ class MetaConfig:
         names = ("layers", "width", "embedding", "outer_rate", "inner_rate", "inner_steps")
         own = {name: getattr(self, name) for name in names if getattr(self, name)}
         return replace(table[self.model], **own)
+
+
+def check_training(steps: int, measure_every: int, held_out: float) -> None:
+    """Refuse settings with which no training, or no hold-out, is possible."""
+    if not 0 < held_out < 1:
+        raise ValueError(f"held_out={held_out:g} is not between 0 and 1")
+    if steps % measure_every:
+        raise ValueError(f"steps={steps} is not a multiple of measure_every={measure_every}")
+
+
+def check_modules(M: int, K: int, held_out: float, layers: int = 1) -> None:
+    """Refuse numbers of modules that cannot be mixed, or not with so many combinations held out."""
+    if not 1 <= K <= M:
+        raise ValueError(f"K={K} of M={M} modules cannot be mixed; use 1 <= K <= M")
+    combinations = splits.count_codes(M, K, layers)
+    trained = combinations - int(held_out * combinations)
+    if trained * K < M:
+        raise ValueError(
+            f"held_out={held_out:g} leaves {trained} of {combinations} combinations, too few for "
+            f"every one of M={M} modules to be trained; hold out fewer"
+        )
 
 
 class World(NamedTuple):

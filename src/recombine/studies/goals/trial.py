@@ -7,7 +7,7 @@ from typing import Literal
 from recombine import learning, probes, splits, tasks
 from recombine.lab import Run
 
-from ..meta_learner import Learner, MetaConfig, World, meta_trial
+from ..meta_learner import Learner, MetaConfig, World, check_training, meta_trial
 
 PAPER = {
     "linear": Learner(2, 32, 8, 0.003, 0.3, 2.0, 0.001),
@@ -59,12 +59,7 @@ class Config(MetaConfig):
     """Fraction of goals held out with compositional support."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
-        if self.steps % self.measure_every:
-            raise ValueError(
-                f"steps={self.steps} is not a multiple of measure_every={self.measure_every}"
-            )
+        check_training(self.steps, self.measure_every, self.held_out)
 
 
 def _score(name: str, prediction, examples):

@@ -6,7 +6,15 @@ from typing import Literal
 from recombine import learning, splits, tasks
 from recombine.lab import Run
 
-from ..meta_learner import Learner, MetaConfig, World, accuracy_measure, meta_trial
+from ..meta_learner import (
+    Learner,
+    MetaConfig,
+    World,
+    accuracy_measure,
+    check_modules,
+    check_training,
+    meta_trial,
+)
 
 PAPER = {
     "linear": Learner(3, 128, 0, 0.001, 0.3, 1.0, 0.01),
@@ -70,18 +78,12 @@ class Config(MetaConfig):
     """Whether connected support is thinned to as many combinations as disconnected support."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.K <= self.M:
-            raise ValueError(f"K={self.K} of M={self.M} modules cannot be mixed; use 1 <= K <= M")
+        check_training(self.steps, self.measure_every, self.held_out)
+        check_modules(self.M, self.K, self.held_out, max(1, self.teacher_layers - 1))
         if self.K == 1 and self.teacher_layers < 3 and self.support == "compositional":
             raise ValueError(
                 "with K=1 and one generated layer a held-out combination takes its module out of "
                 "training; use K=2 or more, or teacher_layers=3"
-            )
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
-        if self.steps % self.measure_every:
-            raise ValueError(
-                f"steps={self.steps} is not a multiple of measure_every={self.measure_every}"
             )
 
 

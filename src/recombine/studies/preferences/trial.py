@@ -6,7 +6,7 @@ from typing import Literal
 from recombine import learning, splits, tasks
 from recombine.lab import Run
 
-from ..meta_learner import Learner, MetaConfig, World, meta_trial
+from ..meta_learner import Learner, MetaConfig, World, check_modules, check_training, meta_trial
 
 PAPER = {
     "linear": Learner(3, 64, 32, 0.0003, 0.1, 1.0, 0.01),
@@ -62,14 +62,8 @@ class Config(MetaConfig):
     """Fraction of combinations held out with compositional support."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.K <= self.M:
-            raise ValueError(f"K={self.K} of M={self.M} modules cannot be mixed; use 1 <= K <= M")
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out={self.held_out:g} is not between 0 and 1")
-        if self.steps % self.measure_every:
-            raise ValueError(
-                f"steps={self.steps} is not a multiple of measure_every={self.measure_every}"
-            )
+        check_training(self.steps, self.measure_every, self.held_out)
+        check_modules(self.M, self.K, self.held_out)
 
 
 def split_of(config: Config, *, key) -> "splits.Split":
