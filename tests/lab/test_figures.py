@@ -156,8 +156,18 @@ def test_points_show_every_seed_and_the_interval_of_their_mean():
         middle, low, high = confidence_interval(values)
         assert mean.y[i] == pytest.approx(middle)
         assert mean.error_y.array[i] == pytest.approx(high - middle)
-        assert mean.error_y.array[i] == pytest.approx(middle - low)
+        assert mean.error_y.arrayminus[i] == pytest.approx(middle - low)
     assert mean.mode == "lines+markers"
+
+
+def test_intervals_on_a_logarithmic_axis_are_those_of_the_logarithms():
+    figure = figures.panels("", x="", y="", log_y=True)
+    figures.add_points(figure, [1], [[1e-5, 1e-4, 1e-3]], "loss")
+    mean = figure.data[1]
+    assert mean.y[0] == pytest.approx(1e-4)
+    low, high = mean.y[0] - mean.error_y.arrayminus[0], mean.y[0] + mean.error_y.array[0]
+    assert low * high == pytest.approx(1e-8)
+    assert 0 < low < 1e-5
 
 
 def test_points_leave_out_conditions_without_seeds_and_accept_words():

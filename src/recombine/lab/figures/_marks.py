@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..claims import confidence_interval
-from ._panels import anchor, check_panel
+from ._panels import anchor, axis, check_panel
 from ._theme import INK, MUTED, PAPER, color_of
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def add_points(
 ) -> None:
     """A sweep: all seeds as points, their mean with its 95 % interval, and a line through it.
 
+    On a logarithmic axis the mean and the interval are those of the logarithms.
+
     **Arguments:**
 
     - `x`: `[conditions]`, numbers or words.
@@ -122,8 +124,13 @@ def add_points(
     kept = [(place, values) for place, values in kept if values.size]
     if not kept:
         return
-    intervals = np.array([confidence_interval(values) for _, values in kept])
-    means, half = intervals[:, 0], intervals[:, 2] - intervals[:, 0]
+    check_panel(figure, panel)
+    logarithmic = figure.layout[axis(panel, "y")].type == "log"
+    if logarithmic and all((values > 0).all() for _, values in kept):
+        intervals = np.exp([confidence_interval(np.log(values)) for _, values in kept])
+    else:
+        intervals = np.array([confidence_interval(values) for _, values in kept])
+    means, low, high = intervals.T
     hue = color_of(color)
     several = any(values.size > 1 for _, values in kept)
     if several:
@@ -150,7 +157,16 @@ def add_points(
         mode="lines+markers" if line else "markers",
         line={"color": hue, "width": 2},
         marker={"color": hue, "size": 8, "line": {"color": PAPER, "width": 1.5}},
-        error_y={"array": half, "color": hue, "thickness": 1.75, "width": 0} if several else None,
+        error_y={
+            "array": high - means,
+            "arrayminus": means - low,
+            "symmetric": False,
+            "color": hue,
+            "thickness": 1.75,
+            "width": 0,
+        }
+        if several
+        else None,
         layer="mean",
     )
 

@@ -158,10 +158,13 @@ def _points(head: dict[str, Any], trace: dict[str, Any]) -> Iterator[_Block]:
         "x": _values(trace["x"]) if "x" in trace else range(len(ys)),
         "y": ys,
     }
-    half = trace.get("error_y", {}).get("array")
-    if half is not None:
-        pairs = list(zip(ys, _values(half), strict=True))
-        columns |= {"low": [y - h for y, h in pairs], "high": [y + h for y, h in pairs]}
+    bars = trace.get("error_y", {})
+    if bars.get("array") is not None:
+        below, above = _values(bars.get("arrayminus", bars["array"])), _values(bars["array"])
+        columns |= {
+            "low": [y - b for y, b in zip(ys, below, strict=True)],
+            "high": [y + a for y, a in zip(ys, above, strict=True)],
+        }
     there = np.array([y is not None and y == y for y in ys], bool)
     if head.get("kind") == "seeds" and trace.get("mode") == "lines":
         columns["line"] = (1 + np.cumsum(~there)).tolist()
