@@ -41,8 +41,18 @@ def test_rings_of_six_modules_are_those_of_table_a9():
         assert np.array_equal(training_masks(name, 6), splits.TASK_SETS[name].masks)
     assert training_masks("D-conn", 4).shape == (8, 4)
     assert set(training_masks("C-conn-1", 4).sum(axis=1)) == {2}
-    with pytest.raises(ValueError, match="6 modules"):
-        training_masks("C-disc-1", 4)
+
+
+def test_disconnected_tasks_of_any_number_of_modules_stay_within_halves():
+    for name in ("D-disc", "C-disc-1"):
+        components = splits.connected_support(training_masks(name, 8)).components
+        assert components == ((0, 1, 2, 3), (4, 5, 6, 7))
+    assert [set(np.flatnonzero(m)) for m in training_masks("C-disc-1", 4)] == [{0, 1}, {2, 3}]
+
+
+def test_tasks_of_triples_need_six_modules():
+    with pytest.raises(ValueError, match="C-disc-3 has 6 modules; with 4 take D-conn"):
+        load(SUPPORT).config(tasks="C-disc-3", modules=4)
 
 
 def identified(config, seed):
@@ -89,6 +99,8 @@ def by_size(config, seed):
     alignment = {1: 0.8, 2: 0.97}.get(factor, 0.95)
     if config.tasks == "D-conn" and factor > 2:
         alignment = 0.75 + 10 * config.weight_decay
+    if config.tasks == "D-disc":
+        alignment = 0.6
     alignment -= 0.001 * seed
     return {"alignment": alignment, "ood_relative": (1 - alignment) / 10, "train_loss": 1e-7}
 
@@ -102,6 +114,7 @@ def test_every_claim_on_sizes_can_hold(claim, preset):
 @pytest.mark.parametrize(
     ("claim", "where", "change"),
     [
+        ("disconnected-is-lower", {"tasks": "D-disc"}, {"alignment": 0.88}),
         ("some-room-helps-discrete", {"tasks": "D-conn", "width_factor": 2}, {"alignment": 0.7}),
         ("some-room-helps-continuous", {"tasks": "C-conn-1", "width_factor": 2},
          {"alignment": 0.7}),

@@ -78,11 +78,22 @@ def continuous_stays(results: Results) -> Judgement:
     return Judgement(bool(lowest >= HIGH), evidence)
 
 
+def disconnected_is_lower(results: Results) -> Judgement:
+    twice = both(2)[0]
+    means = {
+        tasks: results.metric("alignment", tasks=tasks, weight_decay=0.0, **twice).mean()
+        for tasks in ("D-conn", "D-disc")
+    }
+    drop = means["D-conn"] - means["D-disc"]
+    evidence = {"mean alignment at 2x": means, "drop (bound: at least 0.1)": drop}
+    return Judgement(bool(drop >= 0.1), evidence)
+
+
 def grid_means(results: Results, metric: str) -> list[float]:
-    """The mean over seeds of every condition without weight decay."""
+    """The mean over seeds of every condition with connected tasks and without weight decay."""
     runs = results.where(weight_decay=0.0)
     conditions = grid(
-        tasks=runs.values("tasks"),
+        tasks=("D-conn", "C-conn-1"),
         width_factor=runs.values("width_factor"),
         module_factor=runs.values("module_factor"),
     )
@@ -198,6 +209,7 @@ SMALL = {
 }  # fmt: skip
 DISCRETE = {"tasks": "D-conn", "num_tasks": 0}
 CONTINUOUS = {"tasks": "C-conn-1", "num_tasks": 8}
+DISCONNECTED = {**both(2)[0], "tasks": "D-disc"}
 FACTORS = (1, 2, 4, 8, 16, 32)
 
 study = Study(
@@ -215,6 +227,7 @@ study = Study(
                 *({**DISCRETE, **f} for f in both(1, 2)),
                 *({**CONTINUOUS, **f} for f in both(2)),
                 {**DISCRETE, **both(2)[0], "weight_decay": 1e-3},
+                {**DISCRETE, **DISCONNECTED},
             ),
             settings={
                 **SMALL,
@@ -234,6 +247,7 @@ study = Study(
                 *({**DISCRETE, **f} for f in both(1, 2, 8)),
                 *({**CONTINUOUS, **f} for f in both(1, 2, 8)),
                 {**DISCRETE, **both(8)[0], "weight_decay": 1e-3},
+                {**DISCRETE, **DISCONNECTED},
             ),
             settings=SMALL,
             cost="10 min on two cores",
@@ -248,12 +262,20 @@ study = Study(
                     module_factor=(16, 32),
                     weight_decay=(1e-3, 1e-4, 1e-5),
                 ),
+                DISCONNECTED,
             ),
             settings=AS_PUBLISHED,
-            cost="half a day to weeks a run on two cores, 420 runs: needs accelerators",
+            cost="half a day to weeks a run on two cores, 425 runs: needs accelerators",
         ),
     },
     claims=(
+        Claim(
+            "disconnected-is-lower",
+            "Among students of twice the teacher's sizes, module alignment is lower by at least "
+            "0.1, on average over runs, when discrete tasks are disconnected.",
+            "Figure 2B",
+            disconnected_is_lower,
+        ),
         Claim(
             "some-room-helps-discrete",
             "On discrete tasks a student of twice the teacher's sizes has a higher module "

@@ -1,6 +1,7 @@
 """What one trial of the teacher-student studies does: learn a modular teacher, then compare."""
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ class Config:
     module_factor: int = 2
     """Modules of the student over those of the teacher."""
     modules: int = 6
-    """Modules M of the teacher; other numbers than 6 only with D-conn and C-conn-1."""
+    """Modules M of the teacher; tasks of triples have 6."""
     inputs: int = 16
     """Input dimensions n."""
     hidden: int = 16
@@ -61,6 +62,9 @@ class Config:
     every: int = 500
     """Steps between two observations of the loss."""
 
+    def __post_init__(self) -> None:
+        training_masks(self.tasks, self.modules)  # refuses tasks that do not exist
+
 
 def is_discrete(tasks: str) -> bool:
     """Whether a set of training tasks is discrete, by its name."""
@@ -68,15 +72,23 @@ def is_discrete(tasks: str) -> bool:
 
 
 def training_masks(tasks: str, modules: int) -> np.ndarray:
-    """The masks of a set of training tasks: of Table A9, or of a ring of another size."""
+    """The masks of a set of training tasks: of Table A9, or their like with other modules.
+
+    Pairs form a ring; with disconnected support they stay within one half of the modules.
+    """
     if modules == 6:
         return splits.TASK_SETS[tasks].masks
     singles = [(m,) for m in range(modules)]
     ring = [(m, (m + 1) % modules) for m in range(modules)]
-    rings = {"D-conn": singles + ring, "C-conn-1": ring}
-    if tasks not in rings:
-        raise ValueError(f"{tasks} has 6 modules; with {modules} take D-conn or C-conn-1")
-    return splits.masks_of(rings[tasks], modules)
+    half = modules // 2
+    halves = [*combinations(range(half), 2), *combinations(range(half, modules), 2)]
+    others = {
+        "D-conn": singles + ring, "D-disc": singles + halves, "D-pairs": ring,
+        "C-conn-1": ring, "C-disc-1": halves, "C-disc-2": singles,
+    }  # fmt: skip
+    if tasks not in others:
+        raise ValueError(f"{tasks} has 6 modules; with {modules} take {', '.join(others)}")
+    return splits.masks_of(others[tasks], modules)
 
 
 def trial(config: Config, key, run: Run) -> None:
