@@ -6,8 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.neural_network import MLPClassifier
 
-from recombine.data import ImageData, digits, mnist, prototypes
+from recombine.data import ImageData, digits, mnist, normalised, prototypes, template_mixtures
 
 
 def test_the_digits_are_split_into_1297_and_500_with_50_test_images_a_class():
@@ -135,3 +136,48 @@ def test_prototypes_are_fixed_by_their_key():
     first, again, other = (prototypes(key=jax.random.key(k)) for k in (2, 2, 3))
     assert np.array_equal(first.test_images, again.test_images)
     assert not np.array_equal(first.test_images, other.test_images)
+
+
+def test_colours_are_normalised_channel_by_channel_with_the_moments_of_training_images():
+    rng = np.random.default_rng(0)
+    raw = rng.normal([5.0, -1.0, 2.0], [1.0, 4.0, 0.0], (50, 4, 3)).reshape(50, 12)
+    images, labels = jnp.asarray(raw, jnp.float32), jnp.arange(50) % 10
+    data = ImageData(images, labels, images[:20], labels[:20], (2, 2, 3), 10, "colours")
+    found = normalised(data)
+    channels = np.asarray(found.train_images).reshape(-1, 3)
+    assert np.allclose(channels.mean(0), 0, atol=1e-5)
+    assert np.allclose(channels.std(0), [1, 1, 0], atol=1e-5)
+    assert np.array_equal(found.test_images, found.train_images[:20])
+    assert np.allclose(normalised(found).train_images, found.train_images, atol=1e-5)
+    assert np.array_equal(found.train_labels, data.train_labels)
+
+
+def test_images_without_channels_have_one_mean_and_one_deviation():
+    images = jnp.array([[0.0, 2.0], [4.0, 6.0]])
+    labels = jnp.array([0, 1])
+    found = normalised(ImageData(images, labels, images[:1] + 1, labels[:1], (1, 2), 2, "grey"))
+    assert np.allclose(found.train_images, (np.asarray(images) - 3) / 5**0.5)
+    assert np.allclose(found.test_images, [[-2 / 5**0.5, 0]])
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (8, 8, 3)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_small_network_classifies_half_to_two_thirds_of_the_template_mixtures(shape):
+    data = normalised(template_mixtures(key=jax.random.key(0), shape=shape))
+    network = MLPClassifier((64,), batch_size=128, max_iter=6, random_state=0)
+    network.fit(np.asarray(data.train_images), np.asarray(data.train_labels))
+    accuracy = network.score(np.asarray(data.test_images), np.asarray(data.test_labels))
+    assert 0.5 < accuracy < 0.7
+
+
+def test_template_mixtures_without_noise_are_the_templates_of_their_class():
+    data = template_mixtures(
+        key=jax.random.key(0), classes=3, templates=4, train=300, test=60, noise=0.0
+    )
+    for c in range(3):
+        of_class = np.unique(data.train_images[data.train_labels == c], axis=0)
+        assert len(of_class) == 4
+        tested = np.unique(data.test_images[data.test_labels == c], axis=0)
+        assert {row.tobytes() for row in tested} <= {row.tobytes() for row in of_class}
+    assert np.std(data.train_images) == pytest.approx(1, abs=0.1)
+    assert np.array_equal(np.bincount(data.train_labels), [100, 100, 100])

@@ -12,14 +12,18 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 
 class ImageData(eqx.Module):
-    """Labelled images, flattened, with pixels scaled to [0, 1] and no further normalisation."""
+    """Labelled images, flattened.
+
+    Pixels of the real data sets here are scaled to [0, 1] and not normalised further; `normalised`
+    does that.
+    """
 
     train_images: Float[Array, "train pixels"]
     train_labels: Int[Array, " train"]
     test_images: Float[Array, "test pixels"]
     test_labels: Int[Array, " test"]
-    shape: tuple[int, int] = eqx.field(static=True)
-    """Rows and columns of an image."""
+    shape: tuple[int, int] | tuple[int, int, int] = eqx.field(static=True)
+    """Rows and columns of an image, and channels if it has colours (the last to vary fastest)."""
     classes: int = eqx.field(static=True)
     name: str = eqx.field(static=True)
 
@@ -30,8 +34,25 @@ class ImageData(eqx.Module):
             if images.ndim != 2 or images.shape[1] != pixels or labels.shape != images.shape[:1]:
                 raise ValueError(
                     f"{self.name}: {part} images {images.shape} and labels {labels.shape} do not "
-                    f"fit images of {self.shape[0]} x {self.shape[1]} pixels"
+                    f"fit images of {' x '.join(map(str, self.shape))} pixels"
                 )
+
+
+def normalised(data: ImageData) -> ImageData:
+    """The same images, with mean 0 and deviation 1 over the training images in each channel.
+
+    Test images are shifted and scaled by the numbers of the training images.
+    """
+    channels = data.shape[2] if len(data.shape) == 3 else 1
+    train = np.asarray(data.train_images).reshape(-1, channels)
+    mean, std = train.mean(0, dtype=np.float64), train.std(0, dtype=np.float64)
+    std = np.where(std > 0, std, 1)
+
+    def scaled(images: Array) -> Array:
+        flat = (images.reshape(-1, channels) - mean.astype(images.dtype)) / std.astype(images.dtype)
+        return flat.reshape(images.shape)
+
+    return eqx.tree_at(lambda d: (d.train_images, d.test_images), data, replace_fn=scaled)
 
 
 def digits() -> ImageData:
@@ -171,4 +192,50 @@ def prototypes(
         shape=shape,
         classes=classes,
         name="prototypes",
+    )
+
+
+def template_mixtures(
+    *,
+    key: PRNGKeyArray,
+    classes: int = 10,
+    templates: int = 5,
+    shape: tuple[int, int] | tuple[int, int, int] = (8, 8),
+    train: int = 5000,
+    test: int = 1000,
+    noise: float = 0.225,
+) -> ImageData:
+    """Synthetic images that are hard to tell apart: every class is a mixture of templates.
+
+    Templates are Gaussian with variance 1 a pixel, and an image is one of its class's templates
+    plus Gaussian noise. With the default noise a network with one hidden layer that has seen 5,000
+    images classifies 50 to 70 % rightly, at 64 pixels and at 192.
+
+    **Arguments:**
+
+    - `classes`, `templates`, `shape`: how many classes, templates a class, of which size.
+    - `train`, `test`: how many images; classes take turns.
+    - `noise`: standard deviation of the noise, relative to the length √pixels of a template.
+    """
+    # Drawn on the host: once a run, in shapes of their own, it would not pay to compile.
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    pixels = math.prod(shape)
+    centres = rng.normal(size=(classes, templates, pixels))
+
+    def draw(size: int) -> tuple[Array, Array]:
+        labels = np.arange(size, dtype=np.int32) % classes
+        of_class = centres[labels, rng.integers(templates, size=size)]
+        images = rng.normal(of_class, noise * pixels**0.5)
+        return jnp.asarray(images, jnp.float32), jnp.asarray(labels)
+
+    train_images, train_labels = draw(train)
+    test_images, test_labels = draw(test)
+    return ImageData(
+        train_images=train_images,
+        train_labels=train_labels,
+        test_images=test_images,
+        test_labels=test_labels,
+        shape=shape,
+        classes=classes,
+        name="template mixtures",
     )
