@@ -2,6 +2,7 @@ from ._code_distribution import AbstractCodes as AbstractCodes
 from ._code_distribution import HashedCodes as HashedCodes
 from ._code_distribution import ListedCodes as ListedCodes
 from ._factors import FactorTable as FactorTable
+from ._hashed_tuples import HashedTuples as HashedTuples
 from ._hold_out import Split as Split
 from ._hold_out import connected_split as connected_split
 from ._hold_out import disconnected_split as disconnected_split
