@@ -73,6 +73,29 @@ def test_either_scaling_starts_from_the_same_function():
     np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
+def test_uniform_weights_and_biases_fill_the_range_of_their_fan_in():
+    network = MAKE((400, 100, 300), uniform=True, key=KEY)
+    for layer, fan_in in zip(network.layers, (400, 100), strict=True):
+        for part in (layer.weight, layer.bias):
+            assert 0.95 * fan_in**-0.5 < np.abs(part).max() <= fan_in**-0.5 * (1 + 1e-6)
+        assert np.std(layer.weight) == pytest.approx((3 * fan_in) ** -0.5, rel=0.02)
+        assert not layer.scaled
+
+
+def test_uniform_layers_may_go_without_biases_and_are_not_scaled_twice():
+    shapes = eqx.filter_eval_shape(models.MLP, (3, 4, 2), uniform=True, biases=False, key=KEY)
+    assert models.count_parameters(shapes) == 3 * 4 + 4 * 2
+    with pytest.raises(ValueError, match="drop `scaled`"):
+        models.MLP((3, 2), uniform=True, scaled=True, key=KEY)
+
+
+def test_parameters_are_counted_from_arrays_and_from_shapes():
+    network = random_network(3, 5, 2)
+    assert models.count_parameters(network) == 3 * 5 + 5 + 5 * 2 + 2
+    tree = (network, jnp.arange(3), jax.ShapeDtypeStruct((4, 5), jnp.float32), "name")
+    assert models.count_parameters(tree) == 32 + 20
+
+
 @pytest.mark.parametrize("sizes", [(), (3,), (3, 0, 2)])
 def test_sizes_without_inputs_outputs_or_units_are_refused(sizes):
     with pytest.raises(ValueError, match="sizes must name inputs and outputs, all at least 1"):

@@ -1,3 +1,8 @@
+from ._batch_norm import AbstractSlotClassifier as AbstractSlotClassifier
+from ._batch_norm import BatchNorm as BatchNorm
+from ._batch_norm import NormalisedLayers as NormalisedLayers
+from ._batch_norm import Statistics as Statistics
+from ._batch_norm_mlp import BatchNormMLP as BatchNormMLP
 from ._gated_classifier import AbstractRouteClassifier as AbstractRouteClassifier
 from ._gated_classifier import GatedClassifier as GatedClassifier
 from ._gated_classifier import UnsharedClassifier as UnsharedClassifier
@@ -19,8 +24,13 @@ from ._meta_model import Fixed as Fixed
 from ._meta_model import count_parameters as count_parameters
 from ._mlp import MLP as MLP
 from ._mlp import Dense as Dense
+from ._mlp import fan_in_uniform as fan_in_uniform
 from ._mlp import truncated_normal as truncated_normal
+from ._modular_images import ModularImageNetwork as ModularImageNetwork
 from ._modular_network import ModularNetwork as ModularNetwork
+from ._modular_regressor import ModularRegressor as ModularRegressor
+from ._modular_regressor import module_inputs as module_inputs
+from ._modular_regressor import random_directions as random_directions
 from ._routing import RoutingNetwork as RoutingNetwork
 from ._routing import orthogonal_weights as orthogonal_weights
 from ._routing import routing_examples as routing_examples

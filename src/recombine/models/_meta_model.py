@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from ._mlp import MLP, Dense
@@ -133,5 +134,9 @@ class ANIL(AbstractMetaModel[Dense]):
 
 
 def count_parameters(tree: object) -> int:
-    """The number of floating-point numbers in a PyTree."""
-    return sum(leaf.size for leaf in jax.tree.leaves(tree) if eqx.is_inexact_array(leaf))
+    """The number of floating-point numbers in a PyTree, of arrays or of their shapes.
+
+    The shapes of a network too large to be made are those that `eqx.filter_eval_shape` returns.
+    """
+    arrays = (leaf for leaf in jax.tree.leaves(tree) if hasattr(leaf, "dtype"))
+    return sum(leaf.size for leaf in arrays if jnp.issubdtype(leaf.dtype, jnp.inexact))

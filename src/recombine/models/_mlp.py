@@ -1,5 +1,6 @@
 """Fully connected networks, with their scaling and biases in the open."""
 
+import math
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -16,12 +17,28 @@ def truncated_normal(shape: Sequence[int], std: float, *, key: PRNGKeyArray) -> 
     return std * jax.random.truncated_normal(key, -2.0, 2.0, tuple(shape), float)
 
 
+def fan_in_uniform(shape: Sequence[int], inputs: int, *, key: PRNGKeyArray) -> Float[Array, "..."]:
+    """Uniform numbers on ±1/√inputs, with which PyTorch starts the layers of a network."""
+    # A flat draw compiles three times as fast as one with three axes.
+    drawn = jax.random.uniform(key, (math.prod(shape),), float, minval=-1.0)
+    return (drawn * inputs**-0.5).reshape(shape)
+
+
 class Dense(eqx.Module):
     """One layer: x W s + b, with s = 1 or, scaled, 1 / √inputs."""
 
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, " outputs"] | None
     scaled: bool = eqx.field(static=True)
+
+    @classmethod
+    def uniform(
+        cls, inputs: int, outputs: int, *, biases: bool = True, key: PRNGKeyArray
+    ) -> "Dense":
+        """A layer whose weights and biases start as `fan_in_uniform`."""
+        of_weight, of_bias = jax.random.split(key)
+        bias = fan_in_uniform((outputs,), inputs, key=of_bias) if biases else None
+        return cls(fan_in_uniform((inputs, outputs), inputs, key=of_weight), bias, False)
 
     def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
         # The scale is applied to the weights, which are fewer than the activations.
@@ -40,6 +57,7 @@ class MLP(eqx.Module):
         weights have a variance of 1 / inputs. Weights are truncated normal, biases 0.
     - `biases`: whether layers have biases.
     - `offset`: whether to add a vector of its own, at first 0, to the output.
+    - `uniform`: if true, weights and biases start as `fan_in_uniform` instead. Not for `scaled`.
     """
 
     layers: tuple[Dense, ...]
@@ -52,19 +70,22 @@ class MLP(eqx.Module):
         scaled: bool = False,
         biases: bool = True,
         offset: bool = False,
+        uniform: bool = False,
         key: PRNGKeyArray,
     ):
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"sizes must name inputs and outputs, all at least 1; got {sizes}")
+        if uniform and scaled:
+            raise ValueError("uniform weights are scaled by their inputs already; drop `scaled`")
+
+        def layer(a: int, b: int, key: PRNGKeyArray) -> Dense:
+            if uniform:
+                return Dense.uniform(a, b, biases=biases, key=key)
+            weight = truncated_normal((a, b), 1.0 if scaled else a**-0.5, key=key)
+            return Dense(weight, jnp.zeros(b) if biases else None, scaled)
+
         keys = jax.random.split(key, len(sizes) - 1)
-        self.layers = tuple(
-            Dense(
-                truncated_normal((a, b), 1.0 if scaled else a**-0.5, key=k),
-                jnp.zeros(b) if biases else None,
-                scaled,
-            )
-            for a, b, k in zip(sizes[:-1], sizes[1:], keys, strict=True)
-        )
+        self.layers = tuple(map(layer, sizes[:-1], sizes[1:], keys))
         self.offset = jnp.zeros(sizes[-1]) if offset else None
 
     def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
