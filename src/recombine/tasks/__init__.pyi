@@ -1,3 +1,5 @@
+from ._compositional_images import CompositionalImages as CompositionalImages
+from ._compositional_images import CompositionBatch as CompositionBatch
 from ._context import ContextBatch as ContextBatch
 from ._context import ContextTask as ContextTask
 from ._episode import Episode as Episode
@@ -31,6 +33,8 @@ from ._routing import RoutingBatch as RoutingBatch
 from ._routing import RoutingTask as RoutingTask
 from ._routing import hierarchical_items as hierarchical_items
 from ._routing import orthonormal_inputs as orthonormal_inputs
+from ._sine_regression import SineBatch as SineBatch
+from ._sine_regression import SineRegression as SineRegression
 from ._task import AbstractTask as AbstractTask
 from ._task_latents import continuous_latents as continuous_latents
 from ._task_latents import discrete_latents as discrete_latents
