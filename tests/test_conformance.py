@@ -1,5 +1,6 @@
 """What must be true of every task, model and rule. A new one adds a row and inherits it all."""
 
+import functools
 import inspect
 
 import equinox as eqx
@@ -26,6 +27,12 @@ GATED = models.GatedLinearNetwork.random(models.pathway_graph(4), 0.5, key=KEY)
 RELU = models.TwoLayerNetwork.random(0.5, hidden=8, key=KEY)
 CLASSIFIER = models.GatedClassifier(3, 16, 8, 10, key=KEY)
 MODULAR = models.ModularNetwork.random(modules=3, inputs=4, hidden=5, outputs=2, key=KEY)
+SLOTS = tasks.CompositionalImages(
+    2,
+    data.template_mixtures(key=KEY, shape=(2, 3), train=40, test=20),
+    held_out=splits.HashedTuples(2, key=KEY),
+    noise=0.5,
+)
 UNSHARED = models.UnsharedClassifier(3, 16, 8, 10, layers_per_module=2, key=KEY)
 
 TASKS = {
@@ -58,6 +65,8 @@ TASKS = {
         support=2,
         query=2,
     ),
+    "SineRegression": tasks.SineRegression.random(2, 3, key=KEY),
+    "CompositionalImages": SLOTS,
     "ModularTeacher": tasks.ModularTeacher(MODULAR, splits.k_hot_masks(3, 2), samples=5),
 }
 
@@ -70,6 +79,12 @@ def adapting(make):
     return eqx.filter_jit(make)(key=KEY), lambda m: jnp.sum(m(x, m.initial()) ** 2)
 
 
+def classifying(make):
+    """A model with running statistics, and what it says with those that it starts from."""
+    model, x = eqx.filter_jit(make)(2, 6, key=KEY), jnp.cos(jnp.arange(48.0)).reshape(4, 12)
+    return model, lambda m: jnp.sum(m(x, m.initial())[0] ** 2)
+
+
 # The model, and a scalar function of it.
 MODELS = {
     "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
@@ -79,6 +94,14 @@ MODELS = {
     "GatedClassifier": (CLASSIFIER, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
     "UnsharedClassifier": (UNSHARED, lambda m: jnp.sum(m(IMAGES.first_test(5).inputs) ** 2)),
     "ModularNetwork": (MODULAR, lambda m: jnp.sum(m(jnp.ones((2, 3)), jnp.eye(4)) ** 2)),
+    "ModularRegressor": (
+        models.ModularRegressor.random(3, 4, width=5, layers=2, key=KEY),
+        lambda m: jnp.sum(m(jnp.eye(4)) ** 2),
+    ),
+    "BatchNormMLP": classifying(functools.partial(models.BatchNormMLP, hidden=(8, 5))),
+    "ModularImageNetwork": classifying(
+        functools.partial(models.ModularImageNetwork, modules=3, width=4, trunk=(5, 4))
+    ),
     "MAML": adapting(lambda key: models.MAML(models.MLP((4, 8, 3), key=key))),
     "ANIL": adapting(lambda key: models.ANIL(models.MLP((4, 8, 3), key=key))),
     "Linear hypernetwork": adapting(

@@ -1,9 +1,15 @@
+from ._accuracy import component_accuracy as component_accuracy
 from ._accuracy import encoder_sharing as encoder_sharing
 from ._accuracy import route_accuracies as route_accuracies
 from ._decodability import Decodability as Decodability
 from ._decodability import linear_decodability as linear_decodability
 from ._demonstrations import DemonstrationScores as DemonstrationScores
 from ._demonstrations import demonstration_scores as demonstration_scores
+from ._directions import DirectionEmbedding as DirectionEmbedding
+from ._directions import chance_similarity as chance_similarity
+from ._directions import embed_directions as embed_directions
+from ._directions import module_similarity as module_similarity
+from ._directions import sign_aligned as sign_aligned
 from ._dynamics import crossing_time as crossing_time
 from ._dynamics import delay_index as delay_index
 from ._dynamics import drop_times as drop_times
@@ -18,6 +24,9 @@ from ._module_alignment import in_teacher_basis as in_teacher_basis
 from ._module_alignment import latent_decoder as latent_decoder
 from ._module_alignment import latent_map as latent_map
 from ._module_alignment import module_alignment as module_alignment
+from ._projections import ImageConcentration as ImageConcentration
+from ._projections import image_concentration as image_concentration
+from ._projections import projection_map as projection_map
 from ._relative_loss import relative_loss as relative_loss
 from ._routes import RouteMeans as RouteMeans
 from ._routes import output_grid as output_grid
