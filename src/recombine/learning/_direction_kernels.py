@@ -1,0 +1,154 @@
+"""Kernels that see an input through one module's projection (Eq. 73, 74 and 76).
+
+A kernel says how alike two inputs are to a module. Its parameters are what the kernel rule learns;
+`KernelDirections` minimises yᵀ K⁻¹ y over them.
+"""
+
+from abc import abstractmethod
+from typing import Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Direction = TypeVar("Direction")
+
+
+class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
+    """The likeness of inputs to one module, given its direction."""
+
+    @abstractmethod
+    def start(self, u: Float[Array, "..."]) -> Direction:
+        """The parameters with which a module begins that has the projection `u`."""
+
+    @abstractmethod
+    def __call__(
+        self, direction: Direction, x: Float[Array, "batch inputs"]
+    ) -> Float[Array, "batch batch"]:
+        """The likeness of all pairs of inputs."""
+
+    @abstractmethod
+    def kept(self, direction: Direction, before: Direction) -> Direction:
+        """`direction` after a step from `before`, without what the objective should not change."""
+
+    @abstractmethod
+    def projection(self, direction: Direction) -> Float[Array, "..."]:
+        """The projection to hand over to the module."""
+
+
+def _gaussian(squared, sigma):
+    return jnp.exp(-squared / (2 * sigma**2))
+
+
+def _squared_distances(x: Float[Array, "batch inputs"]) -> Float[Array, "batch batch"]:
+    """‖x_i − x_j‖² from inner products: one matrix product instead of a difference a pair."""
+    norms = jnp.square(x).sum(axis=1)
+    return jnp.maximum(norms[:, None] + norms - 2 * x @ x.T, 0)
+
+
+class Split(NamedTuple):
+    """The direction of a module, and the direction that is taken out of what the others see."""
+
+    u: Float[Array, " inputs"]
+    v: Float[Array, " inputs"]
+
+
+class SplitKernel(AbstractDirectionKernel[Split]):
+    """What a module sees beside what the others see, for linear projections (Eq. 73).
+
+        κ = exp(−(s₁ − s₂)² / 2σ²) + exp(−‖r₁ − r₂‖² / 2σ²),
+        s = xᵀu / vᵀu,  r = x − s v.
+
+    The module sees s, and r has none of it (rᵀu = 0). The other modules see r unchanged where
+    their directions are orthogonal to v. Only the direction of u matters, and the length of v is a
+    bandwidth of the first term.
+
+    **Arguments:**
+
+    - `sigma`: σ.
+    - `least_cosine`: vᵀu is kept from 0, where s is infinite: |vᵀu| ≥ `least_cosine` ‖u‖ ‖v‖.
+    """
+
+    sigma: float | Float[Array, ""] = 1.0
+    least_cosine: float = 1e-3
+
+    def start(self, u):
+        """v = u: at first r is what is orthogonal to u."""
+        return Split(u, u)
+
+    def __call__(self, direction, x):
+        u, v = direction
+        inner = v @ u
+        least = self.least_cosine * jnp.linalg.norm(u) * jnp.linalg.norm(v)
+        inner = jnp.where(jnp.abs(inner) < least, jnp.where(inner < 0, -least, least), inner)
+        s = x @ u / inner
+        r = x - s[:, None] * v
+        return _gaussian(jnp.square(s[:, None] - s), self.sigma) + _gaussian(
+            _squared_distances(r), self.sigma
+        )
+
+    def kept(self, direction, before):
+        """All of it."""
+        return direction
+
+    def projection(self, direction):
+        """u at unit length."""
+        return direction.u / jnp.linalg.norm(direction.u)
+
+    def cosine(self, direction: Split) -> Float[Array, ""]:
+        """vᵀu / ‖u‖ ‖v‖; where it crosses 0 the kernel is not defined."""
+        u, v = direction
+        return v @ u / (jnp.linalg.norm(u) * jnp.linalg.norm(v))
+
+
+class DistanceKernel(AbstractDirectionKernel[Array]):
+    """Inputs are alike that are as far from u (Eq. 74): κ = exp(−(‖x₁ − u‖ − ‖x₂ − u‖)² / 2σ²).
+
+    A Gaussian kernel of one number on a hundred inputs is singular in floating point: it needs
+    jitter.
+    """
+
+    sigma: float | Float[Array, ""] = 1.0
+
+    def start(self, u):
+        return u
+
+    def __call__(self, direction, x):
+        s = jnp.sqrt(jnp.square(x - direction).sum(axis=1))
+        return _gaussian(jnp.square(s[:, None] - s), self.sigma)
+
+    def kept(self, direction, before):
+        """All of it."""
+        return direction
+
+    def projection(self, direction):
+        return direction
+
+
+class ProjectionKernel(AbstractDirectionKernel[Array]):
+    """Inputs are alike whose projections are close (Eq. 76): κ = exp(−‖Uᵀx₁ − Uᵀx₂‖² / 2σ²).
+
+    A larger U makes all inputs unlike and K the identity, which says nothing about U. Therefore its
+    norm stays, or σ² is the mean squared distance of the projected inputs.
+
+    **Arguments:**
+
+    - `sigma`: σ; `None`: the root mean squared distance, which is differentiated.
+    """
+
+    sigma: float | Float[Array, ""] | None = 20.0
+
+    def start(self, u):
+        return u
+
+    def __call__(self, direction, x):
+        squared = _squared_distances(x @ direction)
+        sigma = jnp.sqrt(squared.mean()) if self.sigma is None else self.sigma
+        return _gaussian(squared, sigma)
+
+    def kept(self, direction, before):
+        """At the norm that it had."""
+        return direction * (jnp.linalg.norm(before) / jnp.linalg.norm(direction))
+
+    def projection(self, direction):
+        return direction

@@ -1,0 +1,165 @@
+"""The kernel rule: find the projections of modules before any task training (Algorithm 1).
+
+If Σ_i φ(X; U_i) θ_i interpolates the targets with the smallest weights, then Σ_i ‖θ_i‖² =
+yᵀ K⁻¹ y with the kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ (Eq. 15 and 16). Projections that are wrong
+need larger weights. The rule descends yᵀ K⁻¹ y, every module on its own.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.scipy.linalg import cho_solve
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ._direction_kernels import AbstractDirectionKernel
+from ._loop import AbstractRule
+
+
+@jax.custom_vjp
+def interpolation_norm(
+    K: Float[Array, "batch batch"], y: Float[Array, "batch columns"]
+) -> Float[Array, ""]:
+    """Σ_c y_cᵀ K⁻¹ y_c by Cholesky: the squared norm of the smallest interpolating weights.
+
+    Not a number if K is not positive definite. Its derivative by K is −Σ_c a_c a_cᵀ with
+    a = K⁻¹ y, which is exact and needs no derivative of the factor.
+    """
+    return _interpolation_norm(K, y)[0]
+
+
+def _interpolation_norm(K, y):
+    a = cho_solve((jnp.linalg.cholesky(K, symmetrize_input=False), True), y)
+    return jnp.sum(y * a), a
+
+
+def _backward(a, g):
+    return -g * a @ a.T, 2 * g * a
+
+
+interpolation_norm.defvjp(_interpolation_norm, _backward)
+
+
+class DirectionState(NamedTuple):
+    """Where the modules stand."""
+
+    directions: Any
+    """The kernel's parameters, one row a module."""
+    memory: Any
+    """Of the optimiser."""
+    losses: Float[Array, " modules"]
+    """yᵀ K⁻¹ y of every module at the last step."""
+    likeness: Float[Array, " modules"]
+    """The mean of K off its diagonal, over that of its diagonal: 0 if all inputs are unlike."""
+
+
+class KernelDirections(AbstractRule[DirectionState]):
+    """Descend yᵀ K⁻¹ y on a fresh batch a step, for all modules at once (Algorithm 1).
+
+    Modules do not interact; they are one program because that is faster. Give it float64 arrays:
+    K is close to singular.
+
+    **Arguments:**
+
+    - `kernel`: sees inputs through a module's projection.
+    - `x`, `y`: the training set; `y` has a column an output.
+    - `columns`: the outputs that each module may be fitted to.
+    - `key`: of batches and columns.
+    - `batch`: samples a step, drawn without replacement.
+    - `learning_rate`: η.
+    - `jitter`: added to the diagonal of K. Large, it makes interpolation ridge regression.
+    - `optimiser`: `"sgd"`, as in the paper, or `"adam"`.
+    - `together`: fit all of a module's columns at every step, or one that is drawn.
+    - `mean`: divide the loss by the batch. The paper's sum is 100 to 10,000 in size, and with
+        plain gradient steps soon diverges.
+    - `clip`: the largest norm of a module's gradient.
+    """
+
+    kernel: AbstractDirectionKernel
+    x: Float[Array, "samples inputs"]
+    y: Float[Array, "samples outputs"]
+    columns: Bool[Array, "modules outputs"]
+    key: PRNGKeyArray
+    batch: int = 128
+    learning_rate: float | Float[Array, ""] = 0.01
+    jitter: float | Float[Array, ""] = 0.1
+    optimiser: Literal["adam", "sgd"] = "adam"
+    together: bool = False
+    mean: bool = True
+    clip: float | Float[Array, ""] = jnp.inf
+
+    def __check_init__(self):
+        if len(self.x) != len(self.y):
+            raise ValueError(f"{len(self.x)} inputs, but {len(self.y)} targets")
+        if not 2 <= self.batch <= len(self.x):
+            raise ValueError(f"a batch of {self.batch} of {len(self.x)} samples; use 2 to all")
+        if self.optimiser not in ("adam", "sgd"):
+            raise ValueError(f"optimiser must be 'adam' or 'sgd', not {self.optimiser!r}")
+
+    def _optimiser(self) -> optax.GradientTransformation:
+        step = optax.adam if self.optimiser == "adam" else optax.sgd
+        return optax.chain(optax.clip_by_global_norm(self.clip), step(self.learning_rate))
+
+    def init(self, u: Float[Array, "modules ..."]) -> DirectionState:
+        """The state before the first step, from projections."""
+        directions = jax.vmap(self.kernel.start)(u)
+        memory = jax.vmap(self._optimiser().init)(directions)
+        unknown = jnp.full(len(u), jnp.inf, self.x.dtype)
+        return DirectionState(directions, memory, unknown, unknown)
+
+    def objective(
+        self,
+        direction: Any,
+        x: Float[Array, "batch inputs"],
+        y: Float[Array, "batch columns"],
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """yᵀ K⁻¹ y of one module on one batch (Eq. 16), and the likeness of the inputs."""
+        K = self.kernel(direction, x)
+        batch, diagonal = len(x), jnp.trace(K)
+        likeness = (K.sum() - diagonal) / ((batch - 1) * diagonal)
+        norm = interpolation_norm(K + self.jitter * jnp.eye(batch, dtype=K.dtype), y)
+        return norm / batch if self.mean else norm, jax.lax.stop_gradient(likeness)
+
+    def _targets(self, places, allowed, key):
+        """What a module is fitted to on its batch, centred: [batch, columns]."""
+        if not self.together:
+            drawn = jax.random.categorical(key, jnp.where(allowed, 0.0, -jnp.inf))
+            y = self.y[places, drawn][:, None]
+        else:
+            y = jnp.where(allowed, self.y[places], 0)
+        return y - y.mean(axis=0) if self.y.shape[1] > 1 else y
+
+    def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
+        """A step of every module, each on a batch of its own."""
+        optimiser = self._optimiser()
+
+        def of_module(direction, memory, allowed, key):
+            of_batch, of_column = jax.random.split(key)
+            places = jax.random.choice(of_batch, len(self.x), (self.batch,), replace=False)
+            y = self._targets(places, allowed, of_column)
+            (loss, likeness), gradient = jax.value_and_grad(self.objective, has_aux=True)(
+                direction, self.x[places], y
+            )
+            updates, memory = optimiser.update(gradient, memory)
+            moved = self.kernel.kept(optax.apply_updates(direction, updates), direction)
+            return DirectionState(moved, memory, loss, likeness)
+
+        keys = jax.random.split(jax.random.fold_in(self.key, t), len(self.columns))
+        return jax.vmap(of_module)(state.directions, state.memory, self.columns, keys)
+
+    def observe(self, state: DirectionState) -> dict[str, Array]:
+        """The mean objective and likeness, and the smallest and largest length of a projection."""
+        lengths = jax.vmap(jnp.linalg.norm)(self.projections(state))
+        return {
+            "loss": state.losses.mean(),
+            "likeness": state.likeness.mean(),
+            "shortest": lengths.min(),
+            "longest": lengths.max(),
+        }
+
+    def projections(self, state: DirectionState) -> Float[Array, "modules ..."]:
+        """What the rule hands over to the modules."""
+        return jax.vmap(self.kernel.projection)(state.directions)
