@@ -129,7 +129,18 @@ REINFERRED = learning.ReinferredLatents(
 )
 STUDENT = MODULAR.student(2, 2, key=jax.random.key(1))
 KERNEL = theory.TangentKernel(ROUTING, ITEMS.X)
+DIRECTIONS = learning.KernelDirections(
+    learning.SplitKernel(),
+    jax.random.normal(KEY, (16, 3)),
+    jnp.ones((16, 1)),
+    jnp.ones((2, 1), bool),
+    KEY,
+    batch=8,
+    jitter=1.0,
+)
+
 RULES = {
+    "KernelDirections": (DIRECTIONS, DIRECTIONS.init(jnp.eye(2, 3))),
     "GradientDescent": (
         learning.GradientDescent(
             jax.tree_util.Partial(models.TwoLayerNetwork.loss, x=POINTS.x, y=POINTS.y), 0.1

@@ -11,8 +11,16 @@ from ._converged_latents import ReinferredState as ReinferredState
 from ._converged_latents import cosine_annealed as cosine_annealed
 from ._converged_latents import infer_latents as infer_latents
 from ._converged_latents import task_losses as task_losses
+from ._direction_kernels import AbstractDirectionKernel as AbstractDirectionKernel
+from ._direction_kernels import DistanceKernel as DistanceKernel
+from ._direction_kernels import ProjectionKernel as ProjectionKernel
+from ._direction_kernels import Split as Split
+from ._direction_kernels import SplitKernel as SplitKernel
 from ._gradient import GradientDescent as GradientDescent
 from ._gradient import gradient_flow as gradient_flow
+from ._kernel_directions import DirectionState as DirectionState
+from ._kernel_directions import KernelDirections as KernelDirections
+from ._kernel_directions import interpolation_norm as interpolation_norm
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
 from ._loop import train as train

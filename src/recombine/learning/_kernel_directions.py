@@ -5,10 +5,8 @@ yᵀ K⁻¹ y with the kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ (Eq. 15 and 16).
 need larger weights. The rule descends yᵀ K⁻¹ y, every module on its own.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax

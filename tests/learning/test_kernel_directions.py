@@ -1,0 +1,242 @@
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from recombine import learning, models, probes, tasks
+
+KEY = jax.random.key(0)
+ONE = jnp.ones((1, 1), bool)
+
+
+def normal(*shape, seed=0):
+    return jax.random.normal(jax.random.key(seed), shape)
+
+
+def rule_of(kernel, x, y, modules=1, **options):
+    columns = options.pop("columns", jnp.ones((modules, y.shape[1]), bool))
+    return learning.KernelDirections(kernel, x, y, columns, KEY, **options)
+
+
+def test_the_norm_is_that_of_the_smallest_weights_that_interpolate(x64):
+    features, y = normal(12, 40), normal(12, 3, seed=1)
+    theta = jnp.linalg.pinv(features) @ y
+    np.testing.assert_allclose(
+        learning.interpolation_norm(features @ features.T, y), jnp.sum(theta**2), rtol=1e-8
+    )
+
+
+def test_the_norm_has_the_derivatives_of_the_inverse(x64):
+    A, y = normal(6, 6), normal(6, 2, seed=1)
+    K = A @ A.T + jnp.eye(6)
+    ours = jax.grad(learning.interpolation_norm, argnums=(0, 1))(K, y)
+    plain = jax.grad(lambda K, y: jnp.trace(y.T @ jnp.linalg.inv(K) @ y), argnums=(0, 1))(K, y)
+    for a, b in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_the_norm_of_an_indefinite_kernel_is_not_a_number():
+    assert jnp.isnan(
+        learning.interpolation_norm(jnp.diag(jnp.array([1.0, -1.0])), jnp.ones((2, 1)))
+    )
+
+
+def split_by_hand(u, v, x1, x2, sigma):
+    s1, s2 = (float(x @ u) / float(v @ u) for x in (x1, x2))
+    r1, r2 = x1 - s1 * v, x2 - s2 * v
+    first = np.exp(-((s1 - s2) ** 2) / (2 * sigma**2))
+    return first + np.exp(-float(np.sum((r1 - r2) ** 2)) / (2 * sigma**2))
+
+
+def test_the_split_kernel_is_equation_73(x64):
+    u, v, x = normal(4), normal(4, seed=1), normal(5, 4, seed=2)
+    K = learning.SplitKernel(sigma=0.7)(learning.Split(u, v), x)
+    slow = [[split_by_hand(*map(np.asarray, (u, v, a, b)), 0.7) for b in x] for a in x]
+    np.testing.assert_allclose(K, slow, rtol=1e-10)
+
+
+def test_only_the_direction_of_u_matters_and_the_length_of_v_is_a_bandwidth(x64):
+    u, v, x = normal(4), normal(4, seed=1), normal(5, 4, seed=2)
+    kernel = learning.SplitKernel(sigma=0.7)
+    K = kernel(learning.Split(u, v), x)
+    np.testing.assert_allclose(kernel(learning.Split(-3 * u, v), x), K, rtol=1e-10)
+    # r does not change with the length of v; s is divided by it.
+    longer = kernel(learning.Split(u, 2 * v), x)
+    s, r = (x @ u) / (v @ u), None
+    first = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 0.7**2))
+    wider = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 1.4**2))
+    np.testing.assert_allclose(longer - K, wider - first, atol=1e-12)
+    assert r is None
+
+
+def test_what_a_module_sees_is_taken_out_of_what_the_others_see(x64):
+    """For k = m the dual basis has vᵀu_j = 0 for all others."""
+    U = normal(4, 4)
+    v = jnp.linalg.inv(U)[:, 0]
+    x = normal(6, 4, seed=1)
+    s = x @ U[0] / (v @ U[0])
+    r = x - s[:, None] * v
+    np.testing.assert_allclose(r @ U[0], 0, atol=1e-10)
+    np.testing.assert_allclose(r @ U[1:].T, x @ U[1:].T, atol=1e-10)
+
+
+def test_the_split_kernel_stays_finite_where_v_and_u_are_orthogonal(x64):
+    u, v = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
+    kernel, x = learning.SplitKernel(), normal(5, 2)
+    K, slope = jax.value_and_grad(lambda d: kernel(d, x).sum())(learning.Split(u, v))
+    assert jnp.isfinite(K)
+    assert all(jnp.isfinite(part).all() for part in slope)
+    unguarded = eqx.tree_at(lambda k: k.least_cosine, kernel, 0.0)
+    assert not jnp.isfinite(unguarded(learning.Split(u, v), x)).all()
+
+
+def test_the_distance_kernel_is_equation_74(x64):
+    u, x = normal(3), normal(4, 3, seed=1)
+    K = learning.DistanceKernel(sigma=0.5)(u, x)
+    s = [np.linalg.norm(np.asarray(a - u)) for a in x]
+    slow = [[np.exp(-((a - b) ** 2) / 0.5) for b in s] for a in s]
+    np.testing.assert_allclose(K, slow, rtol=1e-10)
+
+
+def test_the_projection_kernel_is_equation_76(x64):
+    U, x = normal(6, 2), normal(4, 6, seed=1)
+    K = learning.ProjectionKernel(sigma=2.0)(U, x)
+    p = np.asarray(x @ U)
+    slow = [[np.exp(-np.sum((a - b) ** 2) / 8) for b in p] for a in p]
+    np.testing.assert_allclose(K, slow, rtol=1e-8)
+
+
+def test_with_a_bandwidth_of_its_own_the_projection_kernel_does_not_see_scale(x64):
+    U, x = normal(6, 2), normal(4, 6, seed=1)
+    kernel = learning.ProjectionKernel(sigma=None)
+    np.testing.assert_allclose(kernel(U, x), kernel(10 * U, x), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "u"),
+    [
+        (learning.SplitKernel(0.8), normal(3)),
+        (learning.DistanceKernel(0.8), normal(3)),
+        (learning.ProjectionKernel(None), normal(3, 2)),
+    ],
+    ids=["split", "distance", "projection"],
+)
+def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, u, x64):
+    x, y = normal(8, 3, seed=1).astype(float), normal(8, 1, seed=2).astype(float)
+    rule = rule_of(kernel, x, y, batch=8)
+    start = kernel.start(u.astype(float))
+    flat, shape = jax.flatten_util.ravel_pytree(start)
+    value = jax.jit(lambda flat: rule.objective(shape(flat), x, y)[0])
+    slope = jax.grad(value)(flat)
+    for i in range(len(flat)):
+        step = 1e-6 * jnp.eye(len(flat))[i]
+        difference = (value(flat + step) - value(flat - step)) / 2e-6
+        np.testing.assert_allclose(slope[i], difference, rtol=1e-5, atol=1e-7)
+
+
+def test_modules_learn_as_they_would_alone():
+    x, y = normal(32, 3), normal(32, 1, seed=1)
+    u = models.ModularRegressor.random(3, 3, key=KEY).u
+    several = rule_of(learning.SplitKernel(), x, y, 3, batch=32, jitter=1.0)
+    alone = rule_of(learning.SplitKernel(), x, y, 1, batch=32, jitter=1.0)
+    together, _ = learning.train(several, several.init(u), 5)
+    for j in range(3):
+        one, _ = learning.train(alone, alone.init(u[j : j + 1]), 5)
+        # The whole set is the batch, so that keys make no difference.
+        np.testing.assert_allclose(one.directions.u[0], together.directions.u[j], atol=1e-4)
+
+
+def test_the_literal_step_is_plain_gradient_descent_on_the_sum(x64):
+    x, y = normal(8, 3), normal(8, 1, seed=1)
+    rule = rule_of(
+        learning.DistanceKernel(), x, y, batch=8, optimiser="sgd", mean=False, learning_rate=1e-3
+    )
+    u = normal(1, 3, seed=2)
+    after = rule.step(rule.init(u), jnp.asarray(0))
+    K = lambda u: learning.DistanceKernel()(u, x) + 0.1 * jnp.eye(8)  # noqa: E731
+    slope = jax.grad(lambda u: (y.T @ jnp.linalg.inv(K(u)) @ y)[0, 0])(u[0])
+    np.testing.assert_allclose(after.directions[0], u[0] - 1e-3 * slope, rtol=1e-8)
+
+
+def test_a_kernel_without_jitter_is_singular_and_says_so():
+    x, y = normal(128, 5), normal(128, 1, seed=1)
+    u = normal(2, 5, seed=2)
+    bare = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.0)
+    assert not jnp.isfinite(bare.step(bare.init(u), jnp.asarray(0)).losses).all()
+    safe = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.1)
+    assert jnp.isfinite(safe.step(safe.init(u), jnp.asarray(0)).losses).all()
+
+
+def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
+    class Unkept(learning.ProjectionKernel.__mro__[1]):  # the abstract kernel
+        inner: learning.ProjectionKernel
+
+        def start(self, u):
+            return u
+
+        def __call__(self, direction, x):
+            return self.inner(direction, x)
+
+        def kept(self, direction, before):
+            return direction
+
+        def projection(self, direction):
+            return direction
+
+    x = normal(64, 8)
+    y = (x[:, :1] > 0).astype(float) - 0.5
+    start = normal(2, 8, 2, seed=1) / 4
+    kernel = learning.ProjectionKernel(sigma=2.0)
+    seen = {}
+    for name, k in (("kept", kernel), ("unkept", Unkept(kernel))):
+        rule = rule_of(k, x, y, 2, batch=64, learning_rate=0.1)
+        state, _ = learning.train(rule, rule.init(start), 100, every=100)
+        seen[name] = rule.observe(state)
+    assert seen["unkept"]["likeness"] < 0.05 < seen["kept"]["likeness"]
+    assert seen["unkept"]["longest"] > 3 * seen["kept"]["longest"]
+    np.testing.assert_allclose(
+        seen["kept"]["longest"], jax.vmap(jnp.linalg.norm)(start).max(), rtol=1e-5
+    )
+
+
+def test_modules_are_fitted_to_the_columns_that_they_may_see():
+    x, y = normal(16, 3), normal(16, 4, seed=1)
+    columns = jnp.array([[True, True, False, False], [False, False, False, True]])
+    rule = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16)
+    places = jnp.arange(16)
+    centred = y - y.mean(axis=0)
+    for seed in range(8):
+        drawn = rule._targets(places, columns[0], jax.random.key(seed))
+        assert any(np.allclose(drawn[:, 0], centred[:, c], atol=1e-6) for c in (0, 1))
+    np.testing.assert_allclose(
+        rule._targets(places, columns[1], KEY)[:, 0], centred[:, 3], atol=1e-6
+    )
+    whole = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16, together=True)
+    np.testing.assert_allclose(
+        whole._targets(places, columns[0], KEY), jnp.where(columns[0], centred, 0), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch": 17}, "a batch of 17 of 16 samples"),
+        ({"optimiser": "lion"}, "optimiser must be 'adam' or 'sgd', not 'lion'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        rule_of(learning.DistanceKernel(), normal(16, 3), normal(16, 1), **options)
+
+
+def test_directions_come_closer_to_the_true_ones(x64):
+    target = tasks.SineRegression.random(3, 3, key=KEY)
+    x, y = target.sample(500, key=jax.random.key(1))
+    start = models.ModularRegressor.random(8, 3, key=jax.random.key(2)).u
+    rule = rule_of(learning.SplitKernel(), x, y[:, None], 8, batch=64)
+    state, _ = learning.train(rule, rule.init(start), 150, every=150)
+    before, after = (
+        probes.module_similarity(u, target.u) for u in (start, rule.projections(state))
+    )
+    assert after > before + 0.05
