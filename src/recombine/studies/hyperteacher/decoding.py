@@ -105,7 +105,7 @@ study = Study(
                 *({**RING, **LONG, **c} for c in grid(model=("linear",), support=CONNECTEDNESS)),
             ),
             settings={"steps": 3000},
-            cost="14 min on two cores",
+            cost="15 min on two cores",
         ),
         "paper": Preset(
             seeds=3,
