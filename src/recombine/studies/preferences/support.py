@@ -89,7 +89,7 @@ study = Study(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             settings=LAPTOP_SETTINGS,
-            cost="8 min on two cores",
+            cost="30 min on two cores",
         ),
         "paper": Preset(
             seeds=3,
