@@ -1,14 +1,11 @@
 """The judgement of the goal study: each predicate can hold and can fail."""
 
-from dataclasses import asdict
-
 import jax
 import numpy as np
 import pytest
+from made_up import judged, results
 
 from recombine.lab import Missing
-from recombine.lab.registry import load
-from recombine.lab.results import Record, Results
 from recombine.studies.goals import support
 from recombine.studies.goals.trial import Config, majority_accuracy, split_of, world_of
 from recombine.studies.meta_learner import HYPERNETWORKS
@@ -17,7 +14,7 @@ NAME = "goals/support"
 KEY = jax.random.key(0)
 
 
-def good(config):
+def good(config, seed=0):
     """What the paper says: hypernetworks lead, and lose more without compositional support."""
     modular, whole = config.model in HYPERNETWORKS, config.support == "compositional"
     accuracy = {(True, True): 0.9, (True, False): 0.6, (False, True): 0.7, (False, False): 0.65}
@@ -27,25 +24,9 @@ def good(config):
     }
 
 
-def results(metrics, preset="paper"):
-    study = load(NAME)
-    records = []
-    for trial in study.trials(preset):
-        config = study.config(**trial.config)
-        records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), trial.seed, metrics(config),
-                   1, 0, lambda name: (np.zeros(1), np.zeros(1)), lambda name: np.zeros(1))
-        )  # fmt: skip
-    return Results(NAME, preset, {}, tuple(records))
-
-
-def judged(found, claim):
-    return next(c for c in support.study.claims if c.name == claim).judge(found)
-
-
 @pytest.mark.parametrize("claim", [c.name for c in support.study.claims])
 def test_every_claim_holds_on_what_the_paper_says(claim):
-    assert judged(results(good), claim).holds
+    assert judged(*results(NAME, good, "paper"), claim).holds
 
 
 LINEAR_WITHOUT = {"support": "non-compositional", "model": "linear"}
@@ -65,25 +46,27 @@ MAML_WITHOUT = {"support": "non-compositional", "model": "maml"}
     ],
 )
 def test_bad_runs_of_one_condition_break_a_claim(claim, where, bad):
-    def metrics(config):
+    def metrics(config, seed):
         here = all(getattr(config, name) == value for name, value in where.items())
         return good(config) | (bad if here else {})
 
-    assert not judged(results(metrics), claim).holds
+    assert not judged(*results(NAME, metrics, "paper"), claim).holds
 
 
 def test_hypernetworks_of_other_sizes_enter_only_the_claim_about_sizes():
-    found = results(lambda config: good(config) | ({"ood_accuracy": 0.0} if config.width else {}))
-    assert judged(found, "hypernetworks-generalize").holds
+    def metrics(config, seed):
+        return good(config) | ({"ood_accuracy": 0.0} if config.width else {})
+
+    assert judged(*results(NAME, metrics, "paper"), "hypernetworks-generalize").holds
     with pytest.raises(Missing, match="only preset paper"):
-        judged(results(good, "laptop"), "size-matters-little")
+        judged(*results(NAME, good), "size-matters-little")
 
 
 def test_the_best_learning_rate_of_a_size_counts():
-    def metrics(config):
+    def metrics(config, seed):
         return good(config) | ({"ood_accuracy": 0.1} if config.outer_rate == 0.003 else {})
 
-    assert judged(results(metrics), "size-matters-little").holds
+    assert judged(*results(NAME, metrics, "paper"), "size-matters-little").holds
 
 
 @pytest.mark.parametrize("kind", support.SUPPORTS)

@@ -1,13 +1,10 @@
 """The judgement of the counterexamples: each predicate can hold and can fail."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
+from made_up import judged, results
 
 from recombine import theory
-from recombine.lab.registry import load
-from recombine.lab.results import Record, Results
 from recombine.studies.identification import counterexamples
 
 NAME = "identification/counterexamples"
@@ -29,27 +26,9 @@ def good(example):
     }
 
 
-def results(metrics):
-    """Results in which `metrics(example, seed)` are those of a trial."""
-    study = load(NAME)
-    records = []
-    for trial in study.trials("laptop"):
-        config = study.config(**trial.config)
-        found = metrics(config.example, trial.seed)
-        records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), trial.seed, found, 1, 0,
-                   lambda name: (np.zeros(1), np.zeros(1)), lambda name: np.zeros((3, 3)))
-        )  # fmt: skip
-    return Results(NAME, "laptop", {}, tuple(records))
-
-
-def judged(found, claim):
-    return next(c for c in counterexamples.study.claims if c.name == claim).judge(found)
-
-
 @pytest.mark.parametrize("claim", [c.name for c in counterexamples.study.claims])
 def test_every_claim_holds_on_what_the_paper_says(claim):
-    assert judged(results(lambda example, seed: good(example)), claim).holds
+    assert judged(*results(NAME, lambda config, seed: good(config.example)), claim).holds
 
 
 @pytest.mark.parametrize(
@@ -70,10 +49,11 @@ def test_every_claim_holds_on_what_the_paper_says(claim):
     ],
 )  # fmt: skip
 def test_one_bad_run_breaks_a_claim(claim, example, bad):
-    def broken(name, seed):
-        return good(name) | (bad if (name, seed) == (example, 3) else {})
+    def broken(config, seed):
+        here = (config.example, seed) == (example, 3)
+        return good(config.example) | (bad if here else {})
 
-    assert not judged(results(broken), claim).holds
+    assert not judged(*results(NAME, broken), claim).holds
 
 
 def test_held_neurons_are_those_of_the_teacher():

@@ -1,34 +1,14 @@
 """The judgement of the neural-race studies: each predicate can hold and can fail."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up import judged, results
 
 from recombine.lab.reference import references
 from recombine.lab.registry import load
-from recombine.lab.results import Record, Results
 from recombine.studies.neural_race import digits, image_trial, xor, zero_shot
-
-
-def results(name, values, preset="laptop"):
-    """Results of a study in which `values(config, seed)` gives the metrics of a trial."""
-    study = load(name)
-    records = []
-    for trial in study.trials(preset):
-        config = study.config(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in trial.config.items()}
-        )
-        metrics = values(config, trial.seed)
-        records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), trial.seed, metrics, 1, 0,
-                   lambda name: (np.zeros(1), np.zeros(1)), lambda name: np.zeros((5, 4)))
-        )  # fmt: skip
-    return study, Results(name, preset, {}, tuple(records))
-
-
-def judged(study, found, claim):
-    return next(c for c in study.claims if c.name == claim).judge(found)
 
 
 def zero_shot_errors(config, seed):

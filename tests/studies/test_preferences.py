@@ -1,36 +1,24 @@
 """The preference studies: their supports, their baseline, and claims that can hold and fail."""
 
-from dataclasses import asdict
-
 import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from made_up import results
 
-from recombine.lab.registry import load
-from recombine.lab.results import Record, Results
-from recombine.lab.study import from_plain
 from recombine.studies.preferences.trial import Config, mean_loss, split_of, world_of
 
 HYPERNETWORKS = ("linear", "nonlinear")
 
 
-def results(name, losses):
-    """Results of a study in which `losses(config)` is the loss on held-out combinations."""
-    study = load(name)
-    records = []
-    for trial in study.trials("laptop"):
-        config = study.config(**from_plain(trial.config))
-        metrics = {"ood_loss": losses(config), "test_loss": 0.1, "ood_mean_loss": 1.0}
-        records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), trial.seed, metrics, 1, 0,
-                   lambda name: (np.zeros(1), np.zeros(1)), lambda name: np.zeros(1))
-        )  # fmt: skip
-    return study, Results(name, "laptop", {}, tuple(records))
+def with_loss(losses):
+    """Metrics of a trial in which `losses(config)` is the loss on held-out combinations."""
+    others = {"test_loss": 0.1, "ood_mean_loss": 1.0}
+    return lambda config, seed: {"ood_loss": losses(config)} | others
 
 
 def verdicts(name, losses):
-    study, found = results(name, losses)
+    study, found = results(name, with_loss(losses))
     return {claim.name: claim.judge(found).holds for claim in study.claims}
 
 
@@ -86,7 +74,7 @@ def test_a_claim_about_connectedness_or_size_fails_where_the_pattern_is_broken(c
 
 @pytest.mark.parametrize("name", ["preferences/support", "preferences/connected"])
 def test_every_figure_can_be_drawn_from_laptop_results(name):
-    study, found = results(name, lambda config: 0.2)
+    study, found = results(name, with_loss(lambda config: 0.2))
     assert all(figure.draw(found).data for figure in study.figures)
 
 

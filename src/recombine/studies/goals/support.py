@@ -182,7 +182,7 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
-            cost="12 min on two cores",
+            cost="11 min on two cores",
         ),
         "paper": Preset(
             seeds=3,

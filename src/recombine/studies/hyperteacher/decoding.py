@@ -40,17 +40,26 @@ def disconnected_is_lower(results: Results) -> Judgement:
     return Judgement(min(drops.values()) >= 0.15, evidence)
 
 
+def accuracies(results: Results, name: str) -> dict[str, float]:
+    """The linear hypernetwork's mean accuracy with connected and with disconnected support."""
+    runs = {s: results.where(support=s, model="linear") for s in CONNECTEDNESS}
+    return {s: float(r.metric(f"{name}_accuracy").mean()) for s, r in runs.items()}
+
+
 def disconnected_generalizes_less(results: Results) -> Judgement:
-    runs = [results.where(support=s, model="linear") for s in CONNECTEDNESS]
-    test, held_out = (
-        [float(r.metric(f"{name}_accuracy").mean()) for r in runs] for name in ("test", "ood")
-    )
+    found = accuracies(results, "ood")
+    drop = found["connected"] - found["disconnected"]
     evidence = {
-        "accuracy on trained combinations, connected and disconnected": test,
-        "accuracy on held-out combinations, connected and disconnected": held_out,
-        "drop on held-out combinations (bound: at least 0.05)": held_out[0] - held_out[1],
+        "accuracy on held-out combinations": found,
+        "drop (bound: at least 0.05)": drop,
     }
-    return Judgement(test[1] > test[0] and held_out[0] - held_out[1] >= 0.05, evidence)
+    return Judgement(drop >= 0.05, evidence)
+
+
+def disconnected_is_easier_to_train(results: Results) -> Judgement:
+    found = accuracies(results, "test")
+    evidence = {"accuracy on trained combinations (bound: higher when disconnected)": found}
+    return Judgement(found["disconnected"] > found["connected"], evidence)
 
 
 def draw_decodability(results: Results):
@@ -96,7 +105,7 @@ study = Study(
                 *({**RING, **LONG, **c} for c in grid(model=("linear",), support=CONNECTEDNESS)),
             ),
             settings={"steps": 3000},
-            cost="14 min on two cores",
+            cost="15 min on two cores",
         ),
         "paper": Preset(
             seeds=3,
@@ -131,10 +140,16 @@ study = Study(
         ),
         Claim(
             "disconnected-generalizes-less",
-            "The linear hypernetwork masters the trained combinations better when they are "
-            "disconnected, and the held-out ones worse, by at least 5 points.",
+            "The linear hypernetwork is less accurate on the same held-out combinations when "
+            "the trained ones are disconnected, by at least 5 points.",
             "Figure 3D",
             disconnected_generalizes_less,
+        ),
+        Claim(
+            "disconnected-is-easier-to-train",
+            "Yet it is more accurate on trained combinations when they are disconnected.",
+            "Figure 3D",
+            disconnected_is_easier_to_train,
         ),
     ),
     figures=(

@@ -250,7 +250,7 @@ study = Study(
                 {**DISCRETE, **DISCONNECTED},
             ),
             settings=SMALL,
-            cost="10 min on two cores",
+            cost="13 min on two cores",
         ),
         "paper": Preset(
             seeds=5,

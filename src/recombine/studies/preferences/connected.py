@@ -114,7 +114,7 @@ study = Study(
                 *sizes(model=HYPERNETWORKS, width=(16, 64), embedding=(8, 32), steps=(500,)),
             ),
             settings=LAPTOP_SETTINGS,
-            cost="8 min on two cores",
+            cost="20 min on two cores",
         ),
         "paper": Preset(
             seeds=3,

@@ -42,11 +42,11 @@ class Config(MetaConfig):
     """Most modules that a task mixes."""
     colours: int = 8
     """Colours of objects: the entries of a preference vector."""
-    layout: tuple[str, ...] = ("...", "...", "...")
+    layout: tuple[str, ...] = ("...", "...")
     """Rows of the grid, with `.` for a free cell and `#` for a wall."""
     objects: int = 2
     """Objects of an instance of the grid."""
-    horizon: int = 5
+    horizon: int = 4
     """Steps that action values look ahead, and the most states of a demonstration."""
     compact: bool = True
     """Whether observations leave out walls, which never change."""
@@ -132,7 +132,7 @@ PAPER_SETTINGS = {
     "decoded_tasks": 1024, "at_once": 16,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.3)."""
-LAPTOP_SETTINGS = {"tasks": 16, "steps": 2000, "measured_tasks": 64}
+LAPTOP_SETTINGS = {"tasks": 16, "steps": 6000, "measure_every": 500, "measured_tasks": 64}
 SMOKE_SETTINGS = {
     "steps": 10, "measure_every": 5, "measured_tasks": 8,
     "decoded_tasks": 32, "tasks": 4, "shots": 2, "queries": 2,

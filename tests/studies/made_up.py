@@ -1,0 +1,48 @@
+"""Results that no trial has measured, to see what claims make of them."""
+
+from dataclasses import asdict
+from functools import partial
+
+import numpy as np
+
+from recombine.lab.registry import load
+from recombine.lab.results import Record, Results
+from recombine.lab.study import from_plain
+
+
+def nothing(config, name):
+    return np.zeros(1), np.zeros(1)
+
+
+def blank(config, name):
+    return np.zeros((1, 1))
+
+
+def results(name, values, preset="laptop", curve=nothing, array=blank):
+    """A study, and results in which `values(config, seed)` gives the metrics of a trial.
+
+    `curve(config, name)` and `array(config, name)` give what else is read from a trial.
+    """
+    study = load(name)
+    records = []
+    for trial in study.trials(preset):
+        config = study.config(**from_plain(trial.config))
+        records.append(
+            Record(
+                trial.id,
+                dict(trial.condition),
+                asdict(config),
+                trial.seed,
+                values(config, trial.seed),
+                1,
+                0,
+                partial(curve, config),
+                partial(array, config),
+            )
+        )
+    return study, Results(name, preset, {}, tuple(records))
+
+
+def judged(study, found, claim):
+    """What a claim of the study makes of the results."""
+    return next(c for c in study.claims if c.name == claim).judge(found)
