@@ -142,7 +142,14 @@ DIRECTIONS = learning.KernelDirections(
     jitter=1.0,
 )
 
+REGRESSOR = MODELS["ModularRegressor"][0].partition(learn_directions=False)
+REGRESSION = learning.Regression(
+    jax.random.normal(KEY, (16, 4)), jnp.ones(16), jnp.eye(4), jnp.ones(4), REGRESSOR[1], KEY,
+    batch=8,
+)  # fmt: skip
+
 RULES = {
+    "Regression": (REGRESSION, REGRESSION.init(REGRESSOR[0])),
     "KernelDirections": (DIRECTIONS, DIRECTIONS.init(jnp.eye(2, 3))),
     "GradientDescent": (
         learning.GradientDescent(

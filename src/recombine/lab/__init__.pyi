@@ -4,12 +4,14 @@ from .claims import Judgement as Judgement
 from .claims import Missing as Missing
 from .claims import Verdict as Verdict
 from .claims import confidence_interval as confidence_interval
+from .claims import paired_difference as paired_difference
 from .engine import LocalEngine as LocalEngine
 from .errors import Diverged as Diverged
 from .errors import UserError as UserError
 from .folders import data_folder as data_folder
 from .reference import Beside as Beside
 from .reference import Reference as Reference
+from .reference import difference as difference
 from .reference import reference as reference
 from .report import write_report as write_report
 from .results import Results as Results

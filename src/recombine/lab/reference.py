@@ -2,9 +2,10 @@
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from math import hypot
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ def reference(name: str, **where: str) -> Reference:
     if len(rows) != 1:
         raise LookupError(f"{len(rows)} rows of {name} match {where}")
     return rows[0]
+
+
+def difference(one: Reference, other: Reference) -> Reference:
+    """A paper's number minus another; errors of independent runs add in squares."""
+    error = None
+    if one.uncertainty is not None and other.uncertainty is not None:
+        error = hypot(one.uncertainty, other.uncertainty)
+    return replace(
+        one, model=f"{one.model} − {other.model}", value=one.value - other.value, uncertainty=error
+    )
 
 
 @dataclass(frozen=True)

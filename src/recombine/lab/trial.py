@@ -98,7 +98,8 @@ class Run:
             finite = np.isfinite(loss.reshape(len(loss), -1)).all(axis=1)
             if not finite.all():
                 step = progress.curves["step"][finite.argmin()]
-                raise Diverged(f"the loss is not finite at step {step}")
+                remedy = rule.remedy(progress.curves)
+                raise Diverged(f"the loss is not finite at step {step}: {remedy}")
             if self._listener is not None:
                 last = float(np.mean(loss[-1])) if len(loss) else None
                 self._listener(progress.step, steps, last)

@@ -32,6 +32,9 @@ from ._meta_learning import MetaLearning as MetaLearning
 from ._meta_learning import MetaState as MetaState
 from ._meta_learning import TaskSets as TaskSets
 from ._meta_learning import evaluate as evaluate
+from ._regression import Regression as Regression
+from ._regression import RegressionState as RegressionState
+from ._regression import mean_squared_error as mean_squared_error
 from ._route_classification import ClassifierState as ClassifierState
 from ._route_classification import RouteClassification as RouteClassification
 from ._route_classification import mean_cross_entropy as mean_cross_entropy

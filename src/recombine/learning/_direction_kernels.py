@@ -35,6 +35,10 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
     def projection(self, direction: Direction) -> Float[Array, "..."]:
         """The projection to hand over to the module."""
 
+    def margin(self, direction: Direction) -> Float[Array, ""]:
+        """A number that changes its sign where the kernel is not defined; 1 if it always is."""
+        return jnp.ones(())
+
 
 def _gaussian(squared, sigma):
     return jnp.exp(-squared / (2 * sigma**2))
@@ -95,8 +99,8 @@ class SplitKernel(AbstractDirectionKernel[Split]):
         """u at unit length."""
         return direction.u / jnp.linalg.norm(direction.u)
 
-    def cosine(self, direction: Split) -> Float[Array, ""]:
-        """vᵀu / ‖u‖ ‖v‖; where it crosses 0 the kernel is not defined."""
+    def margin(self, direction: Split) -> Float[Array, ""]:
+        """vᵀu / ‖u‖ ‖v‖."""
         u, v = direction
         return v @ u / (jnp.linalg.norm(u) * jnp.linalg.norm(v))
 

@@ -9,12 +9,19 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._direction_kernels import AbstractDirectionKernel
 from ._loop import AbstractRule
+
+
+_RUNAWAY = 20
+"""Projections that have grown so many times have run away."""
+_UNLIKE = 0.03
+"""With a likeness below this K is the identity."""
 
 
 @jax.custom_vjp
@@ -52,6 +59,8 @@ class DirectionState(NamedTuple):
     """yᵀ K⁻¹ y of every module at the last step."""
     likeness: Float[Array, " modules"]
     """The mean of K off its diagonal, over that of its diagonal: 0 if all inputs are unlike."""
+    crossings: Int[Array, " modules"]
+    """How often a module has gone through a place where its kernel is not defined."""
 
 
 class KernelDirections(AbstractRule[DirectionState]):
@@ -94,8 +103,6 @@ class KernelDirections(AbstractRule[DirectionState]):
             raise ValueError(f"{len(self.x)} inputs, but {len(self.y)} targets")
         if not 2 <= self.batch <= len(self.x):
             raise ValueError(f"a batch of {self.batch} of {len(self.x)} samples; use 2 to all")
-        if self.optimiser not in ("adam", "sgd"):
-            raise ValueError(f"optimiser must be 'adam' or 'sgd', not {self.optimiser!r}")
 
     def _optimiser(self) -> optax.GradientTransformation:
         step = optax.adam if self.optimiser == "adam" else optax.sgd
@@ -105,8 +112,9 @@ class KernelDirections(AbstractRule[DirectionState]):
         """The state before the first step, from projections."""
         directions = jax.vmap(self.kernel.start)(u)
         memory = jax.vmap(self._optimiser().init)(directions)
-        unknown = jnp.full(len(u), jnp.inf, self.x.dtype)
-        return DirectionState(directions, memory, unknown, unknown)
+        (losses, likeness), _ = self._slopes(directions, jnp.asarray(0))
+        crossings = jnp.zeros(len(u), int)
+        return DirectionState(directions, memory, losses, likeness, crossings)
 
     def objective(
         self,
@@ -130,33 +138,74 @@ class KernelDirections(AbstractRule[DirectionState]):
             y = jnp.where(allowed, self.y[places], 0)
         return y - y.mean(axis=0) if self.y.shape[1] > 1 else y
 
-    def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
-        """A step of every module, each on a batch of its own."""
-        optimiser = self._optimiser()
+    def _slopes(self, directions, t):
+        """Objective, likeness and gradient of every module, each on a batch of its own."""
 
-        def of_module(direction, memory, allowed, key):
+        def of_module(direction, allowed, key):
             of_batch, of_column = jax.random.split(key)
-            places = jax.random.choice(of_batch, len(self.x), (self.batch,), replace=False)
+            # The largest of random numbers: a draw without replacement, faster than a shuffle.
+            _, places = jax.lax.top_k(jax.random.bits(of_batch, (len(self.x),)), self.batch)
             y = self._targets(places, allowed, of_column)
-            (loss, likeness), gradient = jax.value_and_grad(self.objective, has_aux=True)(
-                direction, self.x[places], y
-            )
-            updates, memory = optimiser.update(gradient, memory)
-            moved = self.kernel.kept(optax.apply_updates(direction, updates), direction)
-            return DirectionState(moved, memory, loss, likeness)
+            return jax.value_and_grad(self.objective, has_aux=True)(direction, self.x[places], y)
 
         keys = jax.random.split(jax.random.fold_in(self.key, t), len(self.columns))
-        return jax.vmap(of_module)(state.directions, state.memory, self.columns, keys)
+        return jax.vmap(of_module)(directions, self.columns, keys)
+
+    def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
+        """A step of every module."""
+        (losses, likeness), slopes = self._slopes(state.directions, t)
+
+        def of_module(direction, memory, slope):
+            updates, memory = self._optimiser().update(slope, memory)
+            moved = self.kernel.kept(optax.apply_updates(direction, updates), direction)
+            crossed = self.kernel.margin(moved) * self.kernel.margin(direction) < 0
+            return moved, memory, crossed
+
+        directions, memory, crossed = jax.vmap(of_module)(state.directions, state.memory, slopes)
+        return DirectionState(directions, memory, losses, likeness, state.crossings + crossed)
 
     def observe(self, state: DirectionState) -> dict[str, Array]:
-        """The mean objective and likeness, and the smallest and largest length of a projection."""
+        """The mean objective and likeness, the longest projection, and all crossings."""
         lengths = jax.vmap(jnp.linalg.norm)(self.projections(state))
         return {
             "loss": state.losses.mean(),
             "likeness": state.likeness.mean(),
-            "shortest": lengths.min(),
             "longest": lengths.max(),
+            "crossings": state.crossings.sum(),
         }
+
+    def troubles(self, curves: dict[str, np.ndarray]) -> list[str]:
+        """What went wrong in observations of this rule, each with its remedy; empty if nothing."""
+        found = []
+        longest, loss = curves["longest"], curves["loss"]
+        if not np.isfinite(longest).all():
+            found.append("projections are not finite: lower the learning rate, or clip gradients")
+        elif not np.isfinite(loss).all():
+            found.append(
+                f"K is not positive definite with a jitter of {float(self.jitter):g}: raise it, "
+                "or use 64-bit numbers"
+            )
+        elif longest[-1] > _RUNAWAY * longest[0]:
+            found.append(
+                f"projections have grown {longest[-1] / longest[0]:.0f} times as long: lower the "
+                "learning rate, clip gradients, or raise the jitter"
+            )
+        if curves["crossings"][-1] > 0:
+            found.append(
+                f"vᵀu has crossed 0, where the kernel is not defined, "
+                f"{int(curves['crossings'][-1])} times: lower the learning rate, and start from "
+                "v = u"
+            )
+        if np.abs(curves["likeness"][-1]) < _UNLIKE:
+            found.append(
+                "inputs are all unlike, and K says nothing about directions: raise sigma, or "
+                "keep the scale of the projections"
+            )
+        return found
+
+    def remedy(self, curves: dict[str, np.ndarray]) -> str:
+        """What to change if the objective is not finite in `curves`."""
+        return "; ".join(self.troubles(curves))
 
     def projections(self, state: DirectionState) -> Float[Array, "modules ..."]:
         """What the rule hands over to the modules."""

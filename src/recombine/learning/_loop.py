@@ -28,6 +28,10 @@ class AbstractRule(eqx.Module, Generic[State]):
     def observe(self, state: State) -> dict[str, Array]:
         """What is recorded of `state`. The entry `loss`, if there is one, is shown as progress."""
 
+    def remedy(self, curves: dict[str, np.ndarray]) -> str:
+        """What to change if the loss is not finite in `curves`, the observations so far."""
+        return "lower the learning rate"
+
 
 class Progress(NamedTuple):
     """Where a loop stands after a chunk."""

@@ -1,0 +1,100 @@
+"""Regression on a fixed training set, by Adam on the mean squared error."""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from ._loop import AbstractRule
+
+Model = TypeVar("Model")
+
+
+class RegressionState(NamedTuple):
+    """A network on its way: the part of it that learns, and the optimiser's memory."""
+
+    learns: Any
+    memory: Any
+
+
+def mean_squared_error(
+    model: Callable[[Array], Array],
+    x: Float[Array, "samples inputs"],
+    y: Float[Array, " samples"],
+) -> Float[Array, ""]:
+    """The mean over samples of (ŷ − y)², for a model with one output."""
+    return jnp.square(model(x)[:, 0] - y).mean()
+
+
+class Regression(AbstractRule[RegressionState], Generic[Model]):
+    """Adam on the mean squared error of a network with one output, on all samples or a batch.
+
+    ```python
+    learns, stays = network.partition(learn_directions=False)
+    rule = Regression(train.x, train.y, test.x, test.y, stays, key)
+    state, curves = train(rule, rule.init(learns), 1000, every=100)
+    network = rule.model(state)
+    ```
+
+    **Arguments:**
+
+    - `x`, `y`: the training set.
+    - `test_x`, `test_y`: what `observe` looks at besides.
+    - `stays`: the part of the network that does not learn, with `None` for all that does.
+    - `key`: of the batches.
+    - `learning_rate`: of Adam.
+    - `batch`: samples a step, drawn with replacement; 0: all of them.
+    - `observers`: what to record besides the losses, a function of the network.
+    """
+
+    x: Float[Array, "samples inputs"]
+    y: Float[Array, " samples"]
+    test_x: Float[Array, "tests inputs"]
+    test_y: Float[Array, " tests"]
+    stays: Model
+    key: PRNGKeyArray
+    learning_rate: float | Float[Array, ""] = 0.01
+    batch: int = 0
+    observers: Callable[[Model], dict[str, Array]] | None = None
+
+    def __check_init__(self):
+        if len(self.x) < 1 or not 0 <= self.batch <= len(self.x):
+            raise ValueError(
+                f"a batch of {self.batch} of {len(self.x)} samples; use 0 for all, or 1 to all"
+            )
+
+    def init(self, learns: Model) -> RegressionState:
+        """The state before the first step, from the part of the network that learns."""
+        return RegressionState(learns, optax.adam(self.learning_rate).init(learns))
+
+    def model(self, state: RegressionState) -> Model:
+        """The whole network."""
+        return eqx.combine(state.learns, self.stays)
+
+    def step(self, state: RegressionState, t: Int[Array, ""]) -> RegressionState:
+        """One step of Adam."""
+        x, y = self.x, self.y
+        if self.batch:
+            key = jax.random.fold_in(self.key, t)
+            places = jax.random.randint(key, (self.batch,), 0, len(x))
+            x, y = x[places], y[places]
+
+        def loss(learns):
+            return mean_squared_error(eqx.combine(learns, self.stays), x, y)
+
+        gradient = jax.grad(loss)(state.learns)
+        updates, memory = optax.adam(self.learning_rate).update(gradient, state.memory)
+        return RegressionState(optax.apply_updates(state.learns, updates), memory)
+
+    def observe(self, state: RegressionState) -> dict[str, Array]:
+        """Training loss, test loss, and what `observers` returns."""
+        model = self.model(state)
+        seen = {} if self.observers is None else self.observers(model)
+        return {
+            "loss": mean_squared_error(model, self.x, self.y),
+            "test_loss": mean_squared_error(model, self.test_x, self.test_y),
+        } | seen
