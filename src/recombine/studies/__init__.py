@@ -27,4 +27,5 @@ STUDIES: dict[str, str] = {
     "preferences/support": "recombine.studies.preferences.support",
     "preferences/connected": "recombine.studies.preferences.connected",
     "goals/support": "recombine.studies.goals.support",
+    "modularity-scaling/theory": "recombine.studies.modularity_scaling.theory",
 }
