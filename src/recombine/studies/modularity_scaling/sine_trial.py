@@ -1,0 +1,261 @@
+"""What one trial of the sine studies does: find directions, train a network, measure."""
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from recombine import learning, models, probes, tasks
+from recombine.lab import Diverged, Run
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float, PRNGKeyArray
+
+Method = Literal[
+    "monolithic", "monolithic-long", "modular", "kernel", "kernel-fixed", "random-fixed", "true"
+]
+MONOLITHIC: tuple[Method, ...] = ("monolithic", "monolithic-long")
+KERNEL: tuple[Method, ...] = ("kernel", "kernel-fixed")
+FIXED: tuple[Method, ...] = ("kernel-fixed", "random-fixed", "true")
+TITLES = {
+    "monolithic": "Monolithic",
+    "monolithic-long": "Monolithic, ten times the steps",
+    "modular": "Modular",
+    "kernel": "Modular, kernel directions (ours)",
+    "kernel-fixed": "Kernel directions, fixed",
+    "random-fixed": "Random directions, fixed",
+    "true": "True directions, fixed",
+}
+LONGER = 10
+"""The paper trains monolithic networks ten times as long as modular ones."""
+
+
+def scheduled_steps(m: int) -> int:
+    """Steps of modular networks on inputs of m dimensions (Appendix E.3)."""
+    return {7: 700, 8: 700, 9: 500, 10: 200}.get(m, 1000)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the sine studies."""
+
+    method: Method = "modular"
+    """Monolithic network, or modular with random, kernel-initialised or true directions."""
+    k: int = 5
+    """Modules of the target."""
+    m: int = 0
+    """Input dimensions; 0: as many as modules."""
+    n: int = 1000
+    """Training samples."""
+    tau: int = 5
+    """Sine waves a module of the target."""
+    projection: Literal["linear", "distance"] = "linear"
+    """What a module sees: uᵀx, or the distance from u to x."""
+    modules: int = 0
+    """Modules K of the network; 0: `factor` times k."""
+    factor: int = 2
+    """Modules of the network for each of the target."""
+    width: int = 32
+    """Units of a hidden layer."""
+    layers: int = 4
+    """Linear layers of a module; a monolithic network has one more, the projection."""
+    learning_rate: float = 0.01
+    """Of Adam on the task."""
+    steps: int = 600
+    """Steps on the task; 0: the paper's schedule by dimension."""
+    batch: int = 0
+    """Samples a step on the task; 0: all."""
+    kernel_steps: int = 600
+    """Steps of the kernel rule."""
+    kernel_rate: float = 0.01
+    """Learning rate of the kernel rule."""
+    kernel_batch: int = 128
+    """Samples a step of the kernel rule."""
+    kernel_optimiser: Literal["adam", "sgd"] = "adam"
+    """Of the kernel rule; the paper's is plain gradient descent."""
+    kernel_mean: bool = True
+    """Divide the kernel rule's loss by its batch."""
+    kernel_clip: float = float("inf")
+    """Largest norm of a module's gradient in the kernel rule."""
+    sigma: float = 1.0
+    """Bandwidth of the kernel."""
+    jitter: float = 0.1
+    """Added to the diagonal of the kernel; large, it makes interpolation ridge regression."""
+    test_samples: int = 4000
+    """Samples on which test losses are measured."""
+    every: int = 0
+    """Steps between two observations; 0: a tenth of all."""
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.k < 1:
+            raise ValueError(f"n and k must be 1 or more; got {self.n} and {self.k}")
+        if self.method in KERNEL and self.kernel_batch > self.n:
+            raise ValueError(
+                f"kernel_batch={self.kernel_batch} needs as many samples; n is {self.n}"
+            )
+
+    @property
+    def inputs(self) -> int:
+        """m."""
+        return self.m or self.k
+
+    @property
+    def K(self) -> int:
+        """Modules of the network."""
+        return self.modules or self.factor * self.k
+
+    @property
+    def task_steps(self) -> int:
+        """Steps on the task."""
+        steps = self.steps or scheduled_steps(self.inputs)
+        return steps * (LONGER if self.method == "monolithic-long" else 1)
+
+
+class Streams(NamedTuple):
+    """Keys of a trial. None depends on the method, so that methods share target and data."""
+
+    target: "PRNGKeyArray"
+    train: "PRNGKeyArray"
+    test: "PRNGKeyArray"
+    network: "PRNGKeyArray"
+    kernel: "PRNGKeyArray"
+    batches: "PRNGKeyArray"
+
+
+class Problem(NamedTuple):
+    """A target with its samples."""
+
+    target: "tasks.SineRegression"
+    train: "tasks.SineBatch"
+    test: "tasks.SineBatch"
+
+
+def streams(key) -> Streams:
+    """The keys of a trial."""
+    import jax
+
+    return Streams(*jax.random.split(key, len(Streams._fields)))
+
+
+def problem(config: Config, keys: Streams) -> Problem:
+    """The target and its samples, the same for all methods."""
+    from equinox import filter_jit
+
+    target = filter_jit(tasks.SineRegression.random)(
+        config.k, config.inputs, config.tau, projection=config.projection, key=keys.target
+    )
+    sample = filter_jit(target.sample)
+    train = sample(config.n, key=keys.train)
+    return Problem(target, train, sample(config.test_samples, key=keys.test))
+
+
+def find_directions(
+    config: Config,
+    u: "Float[Array, 'modules m']",
+    train: "tasks.SineBatch",
+    key: "PRNGKeyArray",
+    run: Run,
+) -> "Float[Array, 'modules m']":
+    """Directions by the kernel rule, from `u`, in 64-bit numbers (Algorithm 1)."""
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        x, y, start = (jnp.asarray(np.asarray(a, float)) for a in (train.x, train.y, u))
+        kernel = {"linear": learning.SplitKernel, "distance": learning.DistanceKernel}
+        rule = learning.KernelDirections(
+            kernel[config.projection](config.sigma),
+            x,
+            y[:, None],
+            jnp.ones((len(u), 1), bool),
+            key,
+            config.kernel_batch,
+            config.kernel_rate,
+            config.jitter,
+            config.kernel_optimiser,
+            mean=config.kernel_mean,
+            clip=config.kernel_clip,
+        )
+        steps = config.kernel_steps
+        every = max(1, steps // 10)
+        end, seen = run.train(
+            rule, rule.init(start), steps - steps % every, every=every, name="kernel"
+        )
+        for trouble in rule.troubles(seen):
+            warnings.warn(trouble, stacklevel=1)
+        if not np.isfinite(seen["loss"]).all():
+            raise Diverged(rule.remedy(seen))
+        run.curve("kernel_loss", seen["step"], seen["loss"])
+        run.curve("kernel_likeness", seen["step"], seen["likeness"])
+        run.metric("crossings", seen["crossings"][-1])
+        found = np.asarray(rule.projections(end), np.float32)
+    return jnp.asarray(found)
+
+
+def network_of(config: Config, given: Problem, keys: Streams, run: Run):
+    """The network before task training: what learns, and what stays as it is."""
+    import equinox as eqx
+
+    m = config.inputs
+    if config.method in MONOLITHIC:
+        sizes = (m, *[config.width] * config.layers, 1)
+        network = models.MLP(sizes, uniform=True, key=keys.network)
+        return eqx.partition(network, eqx.is_inexact_array)
+    build = eqx.filter_jit(models.ModularRegressor.random)
+    modular = build(
+        config.K, m, width=config.width, layers=config.layers, projection=config.projection,
+        key=keys.network,
+    )  # fmt: skip
+    if config.method in KERNEL:
+        directions = find_directions(config, modular.u, given.train, keys.kernel, run)
+        modular = modular.with_directions(directions)
+    elif config.method == "true":
+        modular = modular.with_directions(given.target.u)
+    return modular.partition(learn_directions=config.method not in FIXED)
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Train one network by one method; measure its losses and how close its directions are."""
+    keys = streams(key)
+    given = problem(config, keys)
+    learns, stays = network_of(config, given, keys, run)
+    modular = config.method not in MONOLITHIC
+    observers = _closeness(given.target.u) if modular else None
+    rule = learning.Regression(
+        *given.train, *given.test, stays, keys.batches, config.learning_rate, config.batch,
+        observers,
+    )  # fmt: skip
+    steps = config.task_steps
+    every = config.every or max(1, steps // 10)
+    state, seen = run.train(rule, rule.init(learns), steps - steps % every, every=every)
+    for name, values in seen.items():
+        if name != "step":
+            run.curve(name, seen["step"], values)
+    run.metric("train_loss", seen["loss"][-1])
+    run.metric("test_loss", seen["test_loss"][-1])
+    run.metric("target_variance", np.var(given.test.y))
+    if modular:
+        for name in ("similarity", "distance"):
+            run.metric(f"{name}_at_start", seen[name][0])
+            run.metric(name, seen[name][-1])
+        run.array("directions_at_start", stays.u if learns.u is None else learns.u)
+        run.array("directions", rule.model(state).u)
+        run.array("true_directions", given.target.u)
+
+
+def _closeness(u):
+    """What to observe of a modular network: how close its directions are to the true ones."""
+    from jax.tree_util import Partial
+
+    return Partial(_closeness_of, u)
+
+
+def _closeness_of(u, network):
+    import jax.numpy as jnp
+
+    apart = jnp.linalg.norm(network.u[:, None] - u, axis=2)
+    return {
+        "similarity": probes.module_similarity(network.u, u),
+        "distance": apart.min(axis=1).mean(),
+    }
