@@ -34,6 +34,9 @@ from ._routes import route_errors as route_errors
 from ._routes import route_means as route_means
 from ._sample_complexity import SampleComplexity as SampleComplexity
 from ._sample_complexity import sample_complexity as sample_complexity
+from ._sample_search import SampleSearch as SampleSearch
+from ._sample_search import SearchStep as SearchStep
+from ._sample_search import sample_search as sample_search
 from ._similarity import centred_cosine as centred_cosine
 from ._similarity import distance_ratio as distance_ratio
 from ._similarity import off_diagonal_cosines as off_diagonal_cosines
