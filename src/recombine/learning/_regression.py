@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ._loop import AbstractRule
 
-Model = TypeVar("Model")
+Model = TypeVar("Model", bound=Callable[[Array], Array])
 
 
 class RegressionState(NamedTuple):
@@ -25,9 +25,13 @@ def mean_squared_error(
     model: Callable[[Array], Array],
     x: Float[Array, "samples inputs"],
     y: Float[Array, " samples"],
+    rows: Int[Array, ""] | None = None,
 ) -> Float[Array, ""]:
-    """The mean over samples of (ŷ − y)², for a model with one output."""
-    return jnp.square(model(x)[:, 0] - y).mean()
+    """The mean over samples, all or the first `rows`, of (ŷ − y)², for a model with one output."""
+    squares = jnp.square(model(x)[:, 0] - y)
+    if rows is None:
+        return squares.mean()
+    return jnp.where(jnp.arange(len(y)) < rows, squares, 0).sum() / rows
 
 
 class Regression(AbstractRule[RegressionState], Generic[Model]):
@@ -49,6 +53,8 @@ class Regression(AbstractRule[RegressionState], Generic[Model]):
     - `learning_rate`: of Adam.
     - `batch`: samples a step, drawn with replacement; 0: all of them.
     - `observers`: what to record besides the losses, a function of the network.
+    - `rows`: how many of the samples there are to learn from, the first ones; `None`: all. It is an
+        array, so that training sets of all sizes share one compiled program; use a batch with it.
     """
 
     x: Float[Array, "samples inputs"]
@@ -60,6 +66,7 @@ class Regression(AbstractRule[RegressionState], Generic[Model]):
     learning_rate: float | Float[Array, ""] = 0.01
     batch: int = 0
     observers: Callable[[Model], dict[str, Array]] | None = None
+    rows: Int[Array, ""] | None = None
 
     def __check_init__(self):
         if len(self.x) < 1 or not 0 <= self.batch <= len(self.x):
@@ -77,14 +84,15 @@ class Regression(AbstractRule[RegressionState], Generic[Model]):
 
     def step(self, state: RegressionState, t: Int[Array, ""]) -> RegressionState:
         """One step of Adam."""
-        x, y = self.x, self.y
+        x, y, rows = self.x, self.y, self.rows
         if self.batch:
             key = jax.random.fold_in(self.key, t)
-            places = jax.random.randint(key, (self.batch,), 0, len(x))
-            x, y = x[places], y[places]
+            most = len(x) if rows is None else rows
+            places = jax.random.randint(key, (self.batch,), 0, most)
+            x, y, rows = x[places], y[places], None
 
         def loss(learns):
-            return mean_squared_error(eqx.combine(learns, self.stays), x, y)
+            return mean_squared_error(eqx.combine(learns, self.stays), x, y, rows)
 
         gradient = jax.grad(loss)(state.learns)
         updates, memory = optax.adam(self.learning_rate).update(gradient, state.memory)
@@ -95,6 +103,6 @@ class Regression(AbstractRule[RegressionState], Generic[Model]):
         model = self.model(state)
         seen = {} if self.observers is None else self.observers(model)
         return {
-            "loss": mean_squared_error(model, self.x, self.y),
+            "loss": mean_squared_error(model, self.x, self.y, self.rows),
             "test_loss": mean_squared_error(model, self.test_x, self.test_y),
         } | seen
