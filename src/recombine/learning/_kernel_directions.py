@@ -83,6 +83,8 @@ class KernelDirections(AbstractRule[DirectionState]):
     - `mean`: divide the loss by the batch. The paper's sum is 100 to 10,000 in size, and with
         plain gradient steps soon diverges.
     - `clip`: the largest norm of a module's gradient.
+    - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a batch;
+        `None`: all. It is an array, so that training sets of all sizes share one program.
     """
 
     kernel: AbstractDirectionKernel
@@ -97,6 +99,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     together: bool = False
     mean: bool = True
     clip: float | Float[Array, ""] = jnp.inf
+    rows: Int[Array, ""] | None = None
 
     def __check_init__(self):
         if len(self.x) != len(self.y):
@@ -144,7 +147,10 @@ class KernelDirections(AbstractRule[DirectionState]):
         def of_module(direction, allowed, key):
             of_batch, of_column = jax.random.split(key)
             # The largest of random numbers: a draw without replacement, faster than a shuffle.
-            _, places = jax.lax.top_k(jax.random.bits(of_batch, (len(self.x),)), self.batch)
+            bits = jax.random.bits(of_batch, (len(self.x),))
+            if self.rows is not None:
+                bits = jnp.where(jnp.arange(len(self.x)) < self.rows, bits, 0)
+            _, places = jax.lax.top_k(bits, self.batch)
             y = self._targets(places, allowed, of_column)
             return jax.value_and_grad(self.objective, has_aux=True)(direction, self.x[places], y)
 
