@@ -28,4 +28,9 @@ STUDIES: dict[str, str] = {
     "preferences/connected": "recombine.studies.preferences.connected",
     "goals/support": "recombine.studies.goals.support",
     "modularity-scaling/theory": "recombine.studies.modularity_scaling.theory",
+    "modularity-scaling/trends": "recombine.studies.modularity_scaling.trends",
+    "modularity-scaling/learning-rate": "recombine.studies.modularity_scaling.learning_rate",
+    "modularity-scaling/sample-complexity": (
+        "recombine.studies.modularity_scaling.sample_complexity"
+    ),
 }

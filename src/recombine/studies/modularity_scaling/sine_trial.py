@@ -10,7 +10,7 @@ from recombine import learning, models, probes, tasks
 from recombine.lab import Diverged, Run
 
 if TYPE_CHECKING:
-    from jaxtyping import Array, Float, PRNGKeyArray
+    from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 Method = Literal[
     "monolithic", "monolithic-long", "modular", "kernel", "kernel-fixed", "random-fixed", "true"
@@ -156,8 +156,14 @@ def find_directions(
     train: "tasks.SineBatch",
     key: "PRNGKeyArray",
     run: Run,
+    *,
+    rows: "Int[Array, ''] | None" = None,
+    name: str = "kernel",
 ) -> "Float[Array, 'modules m']":
-    """Directions by the kernel rule, from `u`, in 64-bit numbers (Algorithm 1)."""
+    """Directions by the kernel rule, from `u`, in 64-bit numbers (Algorithm 1).
+
+    They come from all of the training set, or from its first `rows`; `name` is the loop's.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -176,12 +182,11 @@ def find_directions(
             config.kernel_optimiser,
             mean=config.kernel_mean,
             clip=config.kernel_clip,
+            rows=rows,
         )
         steps = config.kernel_steps
         every = max(1, steps // 10)
-        end, seen = run.train(
-            rule, rule.init(start), steps - steps % every, every=every, name="kernel"
-        )
+        end, seen = run.train(rule, rule.init(start), steps - steps % every, every=every, name=name)
         for trouble in rule.troubles(seen):
             warnings.warn(trouble, stacklevel=1)
         if not np.isfinite(seen["loss"]).all():

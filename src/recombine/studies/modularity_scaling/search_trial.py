@@ -1,0 +1,127 @@
+"""What one trial of the studies of sample complexity does: train on ever other numbers of samples.
+
+Training sets are nested, the first n rows of one array; with batches n is an input of the compiled
+program, which all trainings of a search share.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from recombine import learning, models, probes
+from recombine.lab import Diverged, Results, Run
+
+from . import sine_trial
+from .sine_trial import FIXED, KERNEL, MONOLITHIC, find_directions, problem, streams
+
+
+@dataclass(frozen=True)
+class Config(sine_trial.Config):
+    """Settings of the studies of sample complexity. The number n of samples is what they search."""
+
+    eps: tuple[float, ...] = (0.6,)
+    """Test losses to reach, each with a search of its own that shares trainings."""
+    relative: bool = True
+    """Whether eps is a fraction of the target's variance."""
+    start: float = 10.0
+    """log2 of the first n."""
+    smallest: float = 7.0
+    """log2 of the fewest samples."""
+    largest: float = 13.0
+    """log2 of the most samples."""
+    tolerance: float = 0.5
+    """Width of the bracket, in log2 n, at which a search stops."""
+    evaluations: int = 18
+    """The most trainings of a search."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.method in KERNEL and 2**self.smallest < self.kernel_batch:
+            raise ValueError(
+                f"kernel_batch={self.kernel_batch} needs as many samples: raise smallest, now "
+                f"{self.smallest:g}"
+            )
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Search for the number of samples that each loss takes."""
+    keys = streams(key)
+    given = problem(replace(config, n=round(2**config.largest)), keys)
+    losses: dict[int, float] = {}
+
+    def loss_of(n: int) -> float:
+        if n not in losses:
+            losses[n] = train_on(n, config, given, keys, run)
+        return losses[n]
+
+    variance = float(np.var(given.test.y))
+    run.metric("target_variance", variance)
+    for eps in config.eps:
+        found = probes.sample_search(
+            loss_of,
+            eps * (variance if config.relative else 1.0),
+            start=config.start,
+            evaluations=config.evaluations,
+            tolerance=config.tolerance,
+            smallest=config.smallest,
+            largest=config.largest,
+        )
+        run.metric(f"log2_n_{eps:g}", np.log2(found.n))
+        run.metric(f"never_{eps:g}", found.censored == "never")
+        run.metric(f"always_{eps:g}", found.censored == "always")
+        run.metric(f"trainings_{eps:g}", len(found.trace))
+        trace = np.full((config.evaluations, 4), np.nan)
+        trace[: len(found.trace)] = found.trace
+        run.array(f"trace_{eps:g}", trace)
+    run.curve("loss_by_n", sorted(losses), [losses[n] for n in sorted(losses)])
+
+
+def train_on(n: int, config: Config, given: sine_trial.Problem, keys, run: Run) -> float:
+    """The test loss after training on the first n samples; not a number if training diverges."""
+    import equinox as eqx
+    import jax.numpy as jnp
+
+    train, rows = given.train, jnp.asarray(n)
+    if not config.batch:
+        train, rows = type(train)(train.x[:n], train.y[:n]), None
+    try:
+        if config.method in MONOLITHIC:
+            sizes = (config.inputs, *[config.width] * config.layers, 1)
+            network = eqx.filter_jit(models.MLP)(sizes, uniform=True, key=keys.network)
+            learns, stays = eqx.partition(network, eqx.is_inexact_array)
+        else:
+            modular = eqx.filter_jit(models.ModularRegressor.random)(
+                config.K, config.inputs, width=config.width, layers=config.layers,
+                projection=config.projection, key=keys.network,
+            )  # fmt: skip
+            if config.method in KERNEL:
+                u = find_directions(
+                    config, modular.u, train, keys.kernel, run, rows=rows, name=f"kernel-{n}"
+                )
+                modular = modular.with_directions(u)
+            elif config.method == "true":
+                modular = modular.with_directions(given.target.u)
+            learns, stays = modular.partition(learn_directions=config.method not in FIXED)
+        rule = learning.Regression(
+            *train, *given.test, stays, keys.batches, config.learning_rate, config.batch, None, rows
+        )
+        steps = config.task_steps
+        _, seen = run.train(
+            rule, rule.init(learns), steps, every=steps, chunk=steps, name=f"train-{n}"
+        )
+    except Diverged:
+        return float("nan")
+    return float(seen["test_loss"][-1])
+
+
+def log2_samples(results: Results, eps: float, **condition) -> np.ndarray:
+    """log2 of the samples that a loss takes, one number a seed; a bound where it is censored."""
+    return results.metric(f"log2_n_{eps:g}", **condition)
+
+
+def censored(results: Results, eps: float, **condition) -> dict[str, int]:
+    """How many searches ended at a bound."""
+    return {
+        word: int(results.metric(f"{word}_{eps:g}", **condition).sum())
+        for word in ("never", "always")
+    }
