@@ -147,10 +147,11 @@ class KernelDirections(AbstractRule[DirectionState]):
         def of_module(direction, allowed, key):
             of_batch, of_column = jax.random.split(key)
             # The largest of random numbers: a draw without replacement, faster than a shuffle.
-            bits = jax.random.bits(of_batch, (len(self.x),))
+            # Integers XLA would sort, all of them; of floats it picks the largest.
+            chance = jax.random.bits(of_batch, (len(self.x),)).astype(jnp.float32)
             if self.rows is not None:
-                bits = jnp.where(jnp.arange(len(self.x)) < self.rows, bits, 0)
-            _, places = jax.lax.top_k(bits, self.batch)
+                chance = jnp.where(jnp.arange(len(self.x)) < self.rows, chance, -1)
+            _, places = jax.lax.top_k(chance, self.batch)
             y = self._targets(places, allowed, of_column)
             return jax.value_and_grad(self.objective, has_aux=True)(direction, self.x[places], y)
 
