@@ -148,7 +148,13 @@ REGRESSION = learning.Regression(
     batch=8,
 )  # fmt: skip
 
+SLOT_CLASSIFIER = MODELS["ModularImageNetwork"][0].partition()
+SLOT_CLASSIFICATION = learning.SlotClassification(
+    SLOTS, SLOT_CLASSIFIER[1], SLOTS.sample_test(20, key=KEY), KEY, 0.01, batch=16
+)
+
 RULES = {
+    "SlotClassification": (SLOT_CLASSIFICATION, SLOT_CLASSIFICATION.init(SLOT_CLASSIFIER[0])),
     "Regression": (REGRESSION, REGRESSION.init(REGRESSOR[0])),
     "KernelDirections": (DIRECTIONS, DIRECTIONS.init(jnp.eye(2, 3))),
     "GradientDescent": (

@@ -41,3 +41,6 @@ from ._route_classification import mean_cross_entropy as mean_cross_entropy
 from ._routing import RoutingDescent as RoutingDescent
 from ._routing import mean_route_loss as mean_route_loss
 from ._routing import summed_route_loss as summed_route_loss
+from ._slot_classification import SlotClassification as SlotClassification
+from ._slot_classification import SlotState as SlotState
+from ._slot_classification import slot_cross_entropy as slot_cross_entropy

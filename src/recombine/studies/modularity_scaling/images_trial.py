@@ -1,0 +1,257 @@
+"""What one trial of the image studies does: find projections, learn, and see what modules see."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from recombine import data, learning, models, probes, splits, tasks
+from recombine.lab import Reference, Run, data_folder, reference
+
+FAMILY = "modularity-scaling"
+CHANCE = 10.0
+"""Accuracy in % of guessing one of ten classes."""
+METHODS = {"monolithic": "monolithic", "modular": "modular", "kernel": "ours"}
+"""The methods that the paper compares, and its names for them."""
+IN_TABLES = {
+    "monolithic": "baseline_monolithic",
+    "modular": "baseline_modular",
+    "kernel": "kernel_init_modular",
+}
+"""Their names in the list of the paper's numbers."""
+
+
+def noisy_reference(method: str, noise: float) -> Reference:
+    """The paper's accuracy in Table 4."""
+    setting = f"k=6 images; training noise sigma={noise:g}; clean test inputs"
+    return reference(FAMILY, artifact="table-4", model=IN_TABLES[method], setting=setting)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the studies on inputs of several images."""
+
+    method: Literal["monolithic", "modular", "kernel", "oracle"] = "modular"
+    """One network; modules with random projections, with those that the kernel rule finds, or with
+    random ones that see one image only."""
+    data: Literal["digits", "templates", "mnist"] = "digits"
+    """Images: 8x8 digits, synthetic mixtures of templates, or MNIST from its files."""
+    k: int = 4
+    """Images in an input."""
+    held_out: float = 0.0
+    """Fraction of the tuples of classes that no training input has; 0: none."""
+    noise: float = 0.0
+    """Standard deviation of the noise on training inputs."""
+    modules: int = 16
+    """Modules K of the network."""
+    width: int = 16
+    """Numbers to which a module projects an input."""
+    trunk: tuple[int, ...] = (64, 32)
+    """Units of the layers that all modules share."""
+    hidden: tuple[int, ...] = (128, 128, 64)
+    """Units of the hidden layers of the monolithic network."""
+    inputs: int = 12_800
+    """Training inputs, each seen once."""
+    batch: int = 128
+    """Inputs a step."""
+    learning_rate: float = 3e-3
+    """Learning rate of Adam."""
+    sampling: Literal["per_module_slot", "per_module_column", "global_random"] = "per_module_slot"
+    """The outputs that the kernel rule fits a module to: those of one image, a single one, all."""
+    together: bool = True
+    """Fit a module to all of its outputs at every step, or to one of them that is drawn."""
+    sigma: float | None = None
+    """Width of the kernel; none: the root mean squared distance of projected inputs."""
+    jitter: float = 0.1
+    """Added to the diagonal of the kernel."""
+    kernel_optimiser: Literal["adam", "sgd"] = "adam"
+    """How the kernel rule descends."""
+    kernel_mean: bool = True
+    """Divide the objective of the kernel rule by its batch."""
+    kernel_rate: float = 0.003
+    """Learning rate of the kernel rule."""
+    kernel_inputs: int = 4096
+    """How many of the training inputs the kernel rule sees: the first."""
+    kernel_batch: int = 128
+    """Inputs a step of the kernel rule."""
+    kernel_steps: int = 100
+    """Steps of the kernel rule."""
+    test_inputs: int = 2000
+    """Test inputs on which accuracy is measured."""
+
+    def __post_init__(self) -> None:
+        for name, batch in (("inputs", self.batch), ("kernel_inputs", self.kernel_batch)):
+            if getattr(self, name) < batch:
+                raise ValueError(f"{name}={getattr(self, name)} is less than a batch of {batch}")
+
+
+def assigned(config: Config) -> np.ndarray:
+    """The image that each module is assigned to; modules take turns: [modules]."""
+    return np.arange(config.modules) % config.k
+
+
+def columns(config: Config, classes: int) -> np.ndarray:
+    """The outputs that the kernel rule may fit each module to: bool [modules, outputs]."""
+    own = np.zeros((config.modules, config.k, classes), bool)
+    module = np.arange(config.modules)
+    if config.sampling == "global_random":
+        own[:] = True
+    elif config.sampling == "per_module_slot":
+        own[module, assigned(config)] = True
+    else:
+        own[module, assigned(config), module // config.k % classes] = True
+    return own.reshape(config.modules, -1)
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Train a network by one method; measure its accuracy, and what its modules look at."""
+    import equinox as eqx
+    import jax
+
+    # What the methods share comes from keys of its own: images, tuples, weights, inputs, tests.
+    data_key, tuple_key, weight_key, kernel_key, input_key, test_key = jax.random.split(key, 6)
+    images = load(config, data_key)
+    k, classes, pixels = config.k, images.classes, images.train_images.shape[1]
+    held_out = None
+    if config.held_out:
+        held_out = splits.HashedTuples(k, classes, config.held_out, key=tuple_key)
+    task = tasks.CompositionalImages(k, images, held_out=held_out, noise=config.noise)
+
+    network: Any
+    if config.method == "monolithic":
+        network = eqx.filter_jit(models.BatchNormMLP)(
+            k, pixels, hidden=config.hidden, classes=classes, key=weight_key
+        )
+    else:
+        network = eqx.filter_jit(models.ModularImageNetwork)(
+            k,
+            pixels,
+            modules=config.modules,
+            width=config.width,
+            trunk=config.trunk,
+            classes=classes,
+            key=weight_key,
+        )
+    if config.method == "kernel":
+        network = network.with_projections(
+            kernel_projections(config, task, network.U, input_key, kernel_key, run)
+        )
+    elif config.method == "oracle":
+        network = network.with_projections(blind(config, network.U))
+
+    learns, stays = eqx.partition(network, eqx.is_inexact_array)
+    draw = eqx.filter_jit(task.sample_test)
+    rule = learning.SlotClassification(
+        task, stays, draw(config.test_inputs, key=test_key), input_key, config.learning_rate,
+        config.batch,
+    )  # fmt: skip
+    steps = config.inputs // config.batch
+    every = tenth(steps)
+    state, seen = run.train(rule, rule.init(learns), steps, every=every, chunk=5 * every)
+    run.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
+    run.metric("accuracy", 100 * seen["accuracy"][-1])
+    run.metric("loss", seen["loss"][-1])
+    if config.held_out:
+        rule = eqx.tree_at(
+            lambda r: r.tests, rule, draw(config.test_inputs, trained=True, key=test_key)
+        )
+        run.metric("trained_accuracy", 100 * eqx.filter_jit(rule.observe)(state)["accuracy"])
+    if config.method != "monolithic":
+        report_projections(config, network.U, state.learns.U, images.shape, run)
+
+
+def tenth(steps: int) -> int:
+    """The largest divisor of `steps` up to a tenth of it: steps between two observations."""
+    return next(d for d in range(max(1, steps // 10), 0, -1) if steps % d == 0)
+
+
+def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run):
+    """The projections that the kernel rule finds on the first inputs of training."""
+    import jax
+    import jax.numpy as jnp
+
+    batches = jnp.arange(config.kernel_inputs // config.batch or 1)
+    draw = jax.vmap(lambda t: task.sample(config.batch, key=jax.random.fold_in(input_key, t)))
+    x, labels = jax.tree.map(lambda a: a.reshape(-1, a.shape[-1]), jax.jit(draw)(batches))
+    # On the way through numpy nothing is lost: 64-bit arrays exist only within.
+    host = [np.asarray(a, np.float64) for a in (x, task.k_hot(labels), U.swapaxes(0, 1))]
+    with jax.enable_x64(True):
+        inputs, targets, start = map(jnp.asarray, host)
+        rule = learning.KernelDirections(
+            learning.ProjectionKernel(config.sigma),
+            inputs,
+            targets,
+            jnp.asarray(columns(config, task.data.classes)),
+            kernel_key,
+            config.kernel_batch,
+            config.kernel_rate,
+            config.jitter,
+            config.kernel_optimiser,
+            config.together,
+            config.kernel_mean,
+        )
+        every = tenth(config.kernel_steps)
+        state, seen = run.train(
+            rule, rule.init(start), config.kernel_steps, every=every, chunk=10 * every,
+            name="kernel",
+        )  # fmt: skip
+        found = np.asarray(rule.projections(state), np.float32).swapaxes(0, 1)
+    for trouble in rule.troubles(seen):
+        warnings.warn(trouble, stacklevel=1)
+    run.metric("kernel_loss", seen["loss"][-1])
+    run.curve("kernel_loss", seen["step"], seen["loss"])
+    run.curve("kernel_likeness", seen["step"], seen["likeness"])
+    return as_long_as(jnp.asarray(found), U)
+
+
+def blind(config: Config, U):
+    """Random projections of which every module keeps what lies in its own image."""
+    import jax.numpy as jnp
+
+    sees = np.arange(config.k)[:, None] == assigned(config)
+    return as_long_as(U * jnp.asarray(sees.repeat(len(U) // config.k, axis=0)[:, :, None]), U)
+
+
+def as_long_as(U, other):
+    """U with every module's projection at the norm that it has in `other`."""
+    import jax.numpy as jnp
+
+    return U * jnp.sqrt(
+        jnp.square(other).sum(axis=(0, 2), keepdims=True)
+        / jnp.square(U).sum(axis=(0, 2), keepdims=True)
+    )
+
+
+def report_projections(config: Config, before, after, shape: tuple[int, ...], run: Run) -> None:
+    """How far modules look at one image, before and after task training, and one column each."""
+    looks = [probes.image_concentration(U, config.k) for U in (before, after)]
+    images = [np.asarray(look.image) for look in looks]
+    for name, look, image in zip(("initial_", ""), looks, images, strict=True):
+        run.metric(f"{name}share", look.share.mean())
+        run.metric(f"{name}lowest_share", look.share.min())
+        run.metric(f"{name}assigned", np.mean(image == assigned(config)))
+        run.metric(f"{name}images_covered", look.distinct)
+    run.metric("kept", np.mean(images[0] == images[1]))
+    run.array("shares", np.stack([np.asarray(look.share) for look in looks]))
+    run.array(
+        "maps",
+        np.stack(
+            [
+                [
+                    probes.projection_map(U, config.k, shape, module=m)
+                    for m in range(min(2, config.k))
+                ]
+                for U in (before, after)
+            ]
+        ),
+    )
+
+
+def load(config: Config, key) -> Any:
+    """The images that `config` names; synthetic ones are drawn with `key`."""
+    if config.data == "digits":
+        return data.digits()
+    if config.data == "mnist":
+        return data.mnist(data_folder("mnist"))
+    return data.template_mixtures(key=key)
