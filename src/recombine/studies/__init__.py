@@ -33,4 +33,8 @@ STUDIES: dict[str, str] = {
     "modularity-scaling/sample-complexity": (
         "recombine.studies.modularity_scaling.sample_complexity"
     ),
+    "modularity-scaling/images": "recombine.studies.modularity_scaling.images",
+    "modularity-scaling/combinations": "recombine.studies.modularity_scaling.combinations",
+    "modularity-scaling/noise": "recombine.studies.modularity_scaling.noise",
+    "modularity-scaling/projections": "recombine.studies.modularity_scaling.projections",
 }
