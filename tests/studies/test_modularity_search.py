@@ -158,8 +158,3 @@ def test_a_training_that_diverges_reaches_nothing(monkeypatch):
     config = search_trial.Config(**TINY, method="monolithic", batch=16, start=5.0, smallest=4.0)
     search_trial.trial(config, jax.random.key(0), run)
     assert run.metrics["never_0.6"] == 1
-
-
-def test_a_kernel_needs_as_many_samples_as_its_batch():
-    with pytest.raises(ValueError, match="raise smallest"):
-        search_trial.Config(method="kernel", smallest=6.0)

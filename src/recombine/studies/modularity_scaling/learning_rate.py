@@ -147,13 +147,13 @@ study = Study(
             cost="10 s on two cores",
         ),
         "laptop": Preset(
-            seeds=5,
+            seeds=3,
             conditions=tuple(
                 {**network, "learning_rate": rate} for network in STAR for rate in RATES
             ),
             settings={
                 "method": "monolithic",
-                "k": 2,
+                "k": 3,
                 "eps": (0.4, 0.6),
                 "steps": 1000,
                 "batch": 256,
@@ -207,7 +207,7 @@ study = Study(
         ),
     ),
     notes="The paper shows the figure without numbers, and does not say for which dimension. Here "
-    "k = m = 2, and losses are 0.4 and 0.6 of each target's variance: targets differ much in "
+    "k = m = 3, and losses are 0.4 and 0.6 of each target's variance: targets differ much in "
     "their variance. Trainings are 1,000 steps on batches of 256 rather than 10,000 on all "
     "samples, which favours larger learning rates; widths are swept with 3 layers and layers with "
     "width 32. Searches that never reach a loss count with the most samples, 8192, a bound "

@@ -195,7 +195,7 @@ study = Study(
             settings={
                 "width": 16,
                 "layers": 3,
-                "steps": 500,
+                "steps": 1000,
                 "batch": 512,
                 "kernel_steps": 300,
             },
@@ -216,7 +216,7 @@ study = Study(
                 "eps": (1.5,),
                 "relative": False,
                 "start": 12.0,
-                "smallest": 7.0,
+                "smallest": 5.0,
                 "largest": 20.0,
                 "tolerance": 0.3,
                 "kernel_steps": 1000,
@@ -290,7 +290,7 @@ study = Study(
     notes="The paper trains nine networks a method with K = 5k modules, full batches, a loss of "
     "1.5 to reach and up to 10⁶ samples; it trains monolithic networks for ten times as many steps "
     "as modular ones, as `monolithic-long` here. At this scale there is one network of width 16, "
-    "three layers a module and K = 2k, n is 128 to 8192, trainings are 500 steps on batches of "
+    "three layers a module and K = 2k, n is 32 to 8192, trainings are 1,000 steps on batches of "
     "512, and the loss to reach is 0.6 of each target's variance: a fixed loss is already reached "
     "by predicting nothing where the variance happens to be small. Searches stop at a bracket of "
     "half a factor of two. A search that never reaches its loss counts with 8192, one that always "

@@ -25,7 +25,7 @@ class Config(sine_trial.Config):
     """Whether eps is a fraction of the target's variance."""
     start: float = 10.0
     """log2 of the first n."""
-    smallest: float = 7.0
+    smallest: float = 5.0
     """log2 of the fewest samples."""
     largest: float = 13.0
     """log2 of the most samples."""
@@ -33,14 +33,6 @@ class Config(sine_trial.Config):
     """Width of the bracket, in log2 n, at which a search stops."""
     evaluations: int = 18
     """The most trainings of a search."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.method in KERNEL and 2**self.smallest < self.kernel_batch:
-            raise ValueError(
-                f"kernel_batch={self.kernel_batch} needs as many samples: raise smallest, now "
-                f"{self.smallest:g}"
-            )
 
 
 def trial(config: Config, key, run: Run) -> None:
@@ -95,9 +87,11 @@ def train_on(n: int, config: Config, given: sine_trial.Problem, keys, run: Run) 
                 projection=config.projection, key=keys.network,
             )  # fmt: skip
             if config.method in KERNEL:
+                batch = min(config.kernel_batch, n)
                 u = find_directions(
-                    config, modular.u, train, keys.kernel, run, rows=rows, name=f"kernel-{n}"
-                )
+                    replace(config, kernel_batch=batch), modular.u, train, keys.kernel, run,
+                    rows=rows, name=f"kernel-{n}",
+                )  # fmt: skip
                 modular = modular.with_directions(u)
             elif config.method == "true":
                 modular = modular.with_directions(given.target.u)
