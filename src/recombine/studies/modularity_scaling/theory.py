@@ -434,9 +434,8 @@ def draw_simulation(results: Results):
     def draw(panel, name, cases, formulas):
         found, words = results.array(name), [str(case) for case in cases]
         figures.add_points(figure, words, [*found[..., 1].T], "simulated", line=False, panel=panel)
-        for color, (title, column) in enumerate(formulas.items(), start=1):
-            exact = [[value] for value in found[0, :, column]]
-            figures.add_points(figure, words, exact, title, color=color, line=False, panel=panel)
+        for title, column in formulas.items():
+            figures.add_reference(figure, words, found[0, :, column], title, panel=panel)
 
     draw(0, "simulated_1", known.SIMULATED_1, {"formula, consistent counts": 5})
     draw(
