@@ -24,7 +24,10 @@ def swept(config, seed):
 
 @pytest.mark.parametrize("claim", [c.name for c in learning_rate.study.claims])
 def test_every_claim_on_learning_rates_holds_if_one_hundredth_is_best(claim):
-    assert judged(*results(RATES, swept), claim).holds
+    found = judged(*results(RATES, swept), claim)
+    assert found.holds
+    assert found.evidence["best cell"].startswith("rate 0.01, width")
+    assert len(found.evidence["by cell"]) == 15
 
 
 @pytest.mark.parametrize("claim", [c.name for c in learning_rate.study.claims])

@@ -65,26 +65,25 @@ def one_rate_is_best(results: Results) -> Judgement:
         },
         "searches that never reached their loss, counted at the most samples": unreached,
     }
+    by_cell = cells(results)
+    evidence |= {"by cell": by_cell, "best cell": min(by_cell, key=lambda cell: by_cell[cell])}
     best = min(rates, key=lambda rate: means[rate].mean())
     return Judgement(bool(np.isclose(best, BEST)), evidence)
 
 
-def best_cell_is_known(results: Results) -> Judgement:
-    """Every cell of the sweep has a number, and one is best."""
-    cells = {
-        f"rate {rate:g}, width {width}, {layers + 1} layers": np.mean(
-            [
-                log2_samples(results, eps, learning_rate=rate, width=width, layers=layers)
-                for eps in all_eps(results)
-            ]
+def cells(results: Results) -> dict[str, float]:
+    """Mean log2 samples of every learning rate and network."""
+    return {
+        f"rate {rate:g}, width {width}, {layers + 1} layers": float(
+            np.mean(
+                [
+                    log2_samples(results, eps, learning_rate=rate, width=width, layers=layers)
+                    for eps in all_eps(results)
+                ]
+            )
         )
         for rate, (width, layers) in product(results.values("learning_rate"), networks(results))
     }
-    best = min(cells, key=lambda cell: cells[cell])
-    return Judgement(
-        best.startswith("rate 0.01,"),
-        {"mean log2 of samples by cell": cells, "best cell (bound: rate 0.01)": best},
-    )
 
 
 def draw_sweeps(results: Results):
@@ -155,7 +154,7 @@ study = Study(
                 "method": "monolithic",
                 "k": 3,
                 "eps": (0.4, 0.6),
-                "steps": 1000,
+                "steps": 2000,
                 "batch": 256,
             },
             cost="4 min on two cores",
@@ -190,13 +189,6 @@ study = Study(
             "Figure 8",
             one_rate_is_best,
         ),
-        Claim(
-            "best-cell",
-            "The combination of learning rate, width and depth that needs the fewest samples has a "
-            "learning rate of 0.01.",
-            "Figure 8",
-            best_cell_is_known,
-        ),
     ),
     figures=(
         Figure(
@@ -208,7 +200,7 @@ study = Study(
     ),
     notes="The paper shows the figure without numbers, and does not say for which dimension. Here "
     "k = m = 3, and losses are 0.4 and 0.6 of each target's variance: targets differ much in "
-    "their variance. Trainings are 1,000 steps on batches of 256 rather than 10,000 on all "
+    "their variance. Trainings are 2,000 steps on batches of 256 rather than 10,000 on all "
     "samples, which favours larger learning rates; widths are swept with 3 layers and layers with "
     "width 32. Searches that never reach a loss count with the most samples, 8192, a bound "
     "that favours the learning rates that have them.",
