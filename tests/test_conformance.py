@@ -150,7 +150,7 @@ REGRESSION = learning.Regression(
 
 SLOT_CLASSIFIER = MODELS["ModularImageNetwork"][0].partition()
 SLOT_CLASSIFICATION = learning.SlotClassification(
-    SLOTS, SLOT_CLASSIFIER[1], SLOTS.sample_test(20, key=KEY), KEY, 0.01, batch=16
+    SLOTS, SLOT_CLASSIFIER[1], SLOTS.sample(40, key=KEY), KEY, 0.03, batch=32
 )
 
 RULES = {

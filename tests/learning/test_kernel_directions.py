@@ -63,11 +63,10 @@ def test_only_the_direction_of_u_matters_and_the_length_of_v_is_a_bandwidth(x64)
     np.testing.assert_allclose(kernel(learning.Split(-3 * u, v), x), K, rtol=1e-10)
     # r does not change with the length of v; s is divided by it.
     longer = kernel(learning.Split(u, 2 * v), x)
-    s, r = (x @ u) / (v @ u), None
+    s = (x @ u) / (v @ u)
     first = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 0.7**2))
     wider = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 1.4**2))
     np.testing.assert_allclose(longer - K, wider - first, atol=1e-12)
-    assert r is None
 
 
 def test_what_a_module_sees_is_taken_out_of_what_the_others_see(x64):
@@ -81,14 +80,33 @@ def test_what_a_module_sees_is_taken_out_of_what_the_others_see(x64):
     np.testing.assert_allclose(r @ U[1:].T, x @ U[1:].T, atol=1e-10)
 
 
-def test_the_split_kernel_stays_finite_where_v_and_u_are_orthogonal(x64):
-    u, v = jnp.array([1.0, 0.0]), jnp.array([0.0, 1.0])
-    kernel, x = learning.SplitKernel(), normal(5, 2)
-    K, slope = jax.value_and_grad(lambda d: kernel(d, x).sum())(learning.Split(u, v))
-    assert jnp.isfinite(K)
-    assert all(jnp.isfinite(part).all() for part in slope)
-    unguarded = eqx.tree_at(lambda k: k.least_cosine, kernel, 0.0)
-    assert not jnp.isfinite(unguarded(learning.Split(u, v), x)).all()
+@pytest.mark.parametrize("cosine", [1e-3, 0.3])
+def test_u_and_v_are_kept_from_a_right_angle(cosine, x64):
+    kernel = learning.SplitKernel(least_cosine=cosine)
+    u, v = jnp.array([2.0, 0.0]), jnp.array([-1.0, 3.0])
+    kept = kernel.kept(learning.Split(u, v), None)
+    np.testing.assert_allclose(kernel.margin(kept), cosine, rtol=1e-9)
+    np.testing.assert_allclose(kept.v[1], 3.0)
+    fine = learning.Split(u, jnp.array([1.0, 1.0]))
+    np.testing.assert_array_equal(kernel.kept(fine, None).v, fine.v)
+
+
+def test_without_the_guard_v_crosses_the_plane_where_the_kernel_is_not_defined(x64):
+    """The objective drives vᵀu to 0. Without a guard it crosses, and the rule says so."""
+    target = tasks.SineRegression.random(3, 3, key=KEY)
+    x, y = target.sample(200, key=jax.random.key(1))
+    start = models.ModularRegressor.random(4, 3, key=jax.random.key(2)).u
+    crossings = {}
+    for cosine in (0.0, 0.3):
+        rule = rule_of(
+            learning.SplitKernel(least_cosine=jnp.asarray(cosine)), x, y[:, None], 4, batch=32,
+            learning_rate=0.05,
+        )  # fmt: skip
+        _, curves = learning.train(rule, rule.init(start), 200, every=200)
+        crossings[cosine] = curves["crossings"][-1]
+        assert any("set least_cosine" in t for t in rule.troubles(curves)) == (cosine == 0)
+    assert crossings[0.0] > 0
+    assert crossings[0.3] == 0
 
 
 def test_the_distance_kernel_is_equation_74(x64):
@@ -164,6 +182,9 @@ def test_a_kernel_without_jitter_is_singular_and_says_so():
     u = normal(2, 5, seed=2)
     bare = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.0)
     assert not jnp.isfinite(bare.step(bare.init(u), jnp.asarray(0)).losses).all()
+    _, curves = learning.train(bare, bare.init(u), 2)
+    assert bare.troubles(curves)[0].startswith("K is not positive definite with a jitter of 0")
+    assert "raise it" in bare.remedy(curves)
     safe = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.1)
     assert jnp.isfinite(safe.step(safe.init(u), jnp.asarray(0)).losses).all()
 
@@ -201,6 +222,16 @@ def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
     np.testing.assert_allclose(
         seen["kept"]["longest"], jax.vmap(jnp.linalg.norm)(start).max(), rtol=1e-5
     )
+
+
+def test_steps_that_are_too_large_are_noticed():
+    x, y = normal(64, 3), normal(64, 1, seed=1)
+    rule = rule_of(
+        learning.DistanceKernel(), x, y, 2, optimiser="sgd", mean=False, batch=32,
+        learning_rate=30.0, jitter=0.01,
+    )  # fmt: skip
+    _, curves = learning.train(rule, rule.init(normal(2, 3, seed=2)), 20)
+    assert "lower the learning rate" in rule.troubles(curves)[0]
 
 
 def test_modules_are_fitted_to_the_columns_that_they_may_see():

@@ -18,9 +18,13 @@ from ._direction_kernels import Split as Split
 from ._direction_kernels import SplitKernel as SplitKernel
 from ._gradient import GradientDescent as GradientDescent
 from ._gradient import gradient_flow as gradient_flow
+from ._joint_directions import AdditiveKernel as AdditiveKernel
+from ._joint_directions import JointDirections as JointDirections
+from ._joint_directions import JointState as JointState
 from ._kernel_directions import DirectionState as DirectionState
 from ._kernel_directions import KernelDirections as KernelDirections
 from ._kernel_directions import interpolation_norm as interpolation_norm
+from ._kernel_directions import log_evidence as log_evidence
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
 from ._loop import train as train

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from typing import Generic, NamedTuple, TypeVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -67,14 +68,17 @@ class SplitKernel(AbstractDirectionKernel[Split]):
     their directions are orthogonal to v. Only the direction of u matters, and the length of v is a
     bandwidth of the first term.
 
+    yᵀ K⁻¹ y falls as vᵀu goes to 0, whatever u is: then s tells all inputs apart, and the first term
+    is the identity. So the angle between u and v is kept from widening too far.
+
     **Arguments:**
 
     - `sigma`: σ.
-    - `least_cosine`: vᵀu is kept from 0, where s is infinite: |vᵀu| ≥ `least_cosine` ‖u‖ ‖v‖.
+    - `least_cosine`: vᵀu stays at `least_cosine` ‖u‖ ‖v‖ or above; 0 lets it go anywhere.
     """
 
     sigma: float | Float[Array, ""] = 1.0
-    least_cosine: float = 1e-3
+    least_cosine: float | Float[Array, ""] = 1e-3
 
     def start(self, u):
         """v = u: at first r is what is orthogonal to u."""
@@ -82,18 +86,16 @@ class SplitKernel(AbstractDirectionKernel[Split]):
 
     def __call__(self, direction, x):
         u, v = direction
-        inner = v @ u
-        least = self.least_cosine * jnp.linalg.norm(u) * jnp.linalg.norm(v)
-        inner = jnp.where(jnp.abs(inner) < least, jnp.where(inner < 0, -least, least), inner)
-        s = x @ u / inner
+        s = x @ u / (v @ u)
         r = x - s[:, None] * v
         return _gaussian(jnp.square(s[:, None] - s), self.sigma) + _gaussian(
             _squared_distances(r), self.sigma
         )
 
     def kept(self, direction, before):
-        """All of it."""
-        return direction
+        """A step that would widen the angle of u and v too far is not taken."""
+        fine = (self.margin(direction) >= self.least_cosine) | (jnp.asarray(self.least_cosine) <= 0)
+        return jax.tree.map(lambda a, b: jnp.where(fine, a, b), direction, before)
 
     def projection(self, direction):
         """u at unit length."""

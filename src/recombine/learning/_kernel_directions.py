@@ -48,6 +48,34 @@ def _backward(a, g):
 interpolation_norm.defvjp(_interpolation_norm, _backward)
 
 
+@jax.custom_vjp
+def log_evidence(
+    K: Float[Array, "batch batch"], y: Float[Array, "batch columns"]
+) -> Float[Array, ""]:
+    """−½ Σ_c (y_cᵀ K⁻¹ y_c + log det K): the log-likelihood of a Gaussian process, but a constant.
+
+    Beside the norm of the interpolating weights it counts how much else such weights could have
+    interpolated, so that a kernel to which all inputs are unlike gains nothing.
+    """
+    return _log_evidence(K, y)[0]
+
+
+def _log_evidence(K, y):
+    L = jnp.linalg.cholesky(K, symmetrize_input=False)
+    a = cho_solve((L, True), y)
+    determinant = 2 * jnp.log(jnp.diagonal(L)).sum()
+    return -0.5 * (jnp.sum(y * a) + y.shape[1] * determinant), (L, a)
+
+
+def _log_evidence_backward(residual, g):
+    L, a = residual
+    inverse = cho_solve((L, True), jnp.eye(len(L), dtype=L.dtype))
+    return 0.5 * g * (a @ a.T - a.shape[1] * inverse), -g * a
+
+
+log_evidence.defvjp(_log_evidence, _log_evidence_backward)
+
+
 class DirectionState(NamedTuple):
     """Where the modules stand."""
 
@@ -83,6 +111,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     - `mean`: divide the loss by the batch. The paper's sum is 100 to 10,000 in size, and with
         plain gradient steps soon diverges.
     - `clip`: the largest norm of a module's gradient.
+    - `determinant`: descend yᵀ K⁻¹ y + log det K instead, −2 `log_evidence`. Not in the paper.
     - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a batch;
         `None`: all. It is an array, so that training sets of all sizes share one program.
     """
@@ -100,6 +129,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     mean: bool = True
     clip: float | Float[Array, ""] = jnp.inf
     rows: Int[Array, ""] | None = None
+    determinant: bool = False
 
     def __check_init__(self):
         if len(self.x) != len(self.y):
@@ -129,7 +159,8 @@ class KernelDirections(AbstractRule[DirectionState]):
         K = self.kernel(direction, x)
         batch, diagonal = len(x), jnp.trace(K)
         likeness = (K.sum() - diagonal) / ((batch - 1) * diagonal)
-        norm = interpolation_norm(K + self.jitter * jnp.eye(batch, dtype=K.dtype), y)
+        K = K + self.jitter * jnp.eye(batch, dtype=K.dtype)
+        norm = -2 * log_evidence(K, y) if self.determinant else interpolation_norm(K, y)
         return norm / batch if self.mean else norm, jax.lax.stop_gradient(likeness)
 
     def _targets(self, places, allowed, key):
@@ -159,17 +190,23 @@ class KernelDirections(AbstractRule[DirectionState]):
         return jax.vmap(of_module)(directions, self.columns, keys)
 
     def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
-        """A step of every module."""
+        """A step of every module. One whose objective is not finite stays as it is from then on."""
         (losses, likeness), slopes = self._slopes(state.directions, t)
+        before = state.directions, state.memory, state.likeness, state.crossings
 
-        def of_module(direction, memory, slope):
+        def of_module(before, loss, likeness, slope, last):
+            direction, memory, _, crossings = before
             updates, memory = self._optimiser().update(slope, memory)
             moved = self.kernel.kept(optax.apply_updates(direction, updates), direction)
             crossed = self.kernel.margin(moved) * self.kernel.margin(direction) < 0
-            return moved, memory, crossed
+            after = moved, memory, likeness, crossings + crossed
+            fine = jnp.isfinite(last) & jnp.isfinite(loss)
+            after = jax.tree.map(lambda a, b: jnp.where(fine, a, b), after, before)
+            return after, jnp.where(fine, loss, jnp.nan)
 
-        directions, memory, crossed = jax.vmap(of_module)(state.directions, state.memory, slopes)
-        return DirectionState(directions, memory, losses, likeness, state.crossings + crossed)
+        after, losses = jax.vmap(of_module)(before, losses, likeness, slopes, state.losses)
+        directions, memory, likeness, crossings = after
+        return DirectionState(directions, memory, losses, likeness, crossings)
 
     def observe(self, state: DirectionState) -> dict[str, Array]:
         """The mean objective and likeness, the longest projection, and all crossings."""
@@ -185,28 +222,25 @@ class KernelDirections(AbstractRule[DirectionState]):
         """What went wrong in observations of this rule, each with its remedy; empty if nothing."""
         found = []
         longest, loss = curves["longest"], curves["loss"]
-        if not np.isfinite(longest).all():
-            found.append("projections are not finite: lower the learning rate, or clip gradients")
+        if longest[-1] > _RUNAWAY * longest[0] or not np.isfinite(longest[-1]):
+            found.append(
+                f"projections have grown {longest[-1] / longest[0]:.0f} times as long: lower the "
+                "learning rate, clip gradients, or raise the jitter"
+            )
         elif not np.isfinite(loss).all():
             found.append(
                 f"K is not positive definite with a jitter of {float(self.jitter):g}: raise it, "
                 "or use 64-bit numbers"
             )
-        elif longest[-1] > _RUNAWAY * longest[0]:
-            found.append(
-                f"projections have grown {longest[-1] / longest[0]:.0f} times as long: lower the "
-                "learning rate, clip gradients, or raise the jitter"
-            )
         if curves["crossings"][-1] > 0:
             found.append(
                 f"vᵀu has crossed 0, where the kernel is not defined, "
-                f"{int(curves['crossings'][-1])} times: lower the learning rate, and start from "
-                "v = u"
+                f"{int(curves['crossings'][-1])} times: set least_cosine, or lower the learning rate"
             )
         if np.abs(curves["likeness"][-1]) < _UNLIKE:
             found.append(
-                "inputs are all unlike, and K says nothing about directions: raise sigma, or "
-                "keep the scale of the projections"
+                "inputs are all unlike, and K says nothing about directions: raise sigma or "
+                "least_cosine, or take fewer steps"
             )
         return found
 

@@ -27,6 +27,8 @@ TITLES = {
     "random-fixed": "Random directions, fixed",
     "true": "True directions, fixed",
 }
+LARGE = 512
+"""Samples on which directions are compared by their objective."""
 LONGER = 10
 """The paper trains monolithic networks ten times as long as modular ones."""
 
@@ -66,7 +68,11 @@ class Config:
     """Steps on the task; 0: the paper's schedule by dimension."""
     batch: int = 0
     """Samples a step on the task; 0: all."""
-    kernel_steps: int = 600
+    kernel_rule: Literal["independent", "determinant", "joint"] = "independent"
+    """Algorithm 1; the same with the determinant of the kernel; or all directions together."""
+    restarts: int = 1
+    """Directions that the kernel rule starts from, for each that is kept by its objective."""
+    kernel_steps: int = 150
     """Steps of the kernel rule."""
     kernel_rate: float = 0.01
     """Learning rate of the kernel rule."""
@@ -79,7 +85,9 @@ class Config:
     kernel_clip: float = float("inf")
     """Largest norm of a module's gradient in the kernel rule."""
     sigma: float = 1.0
-    """Bandwidth of the kernel."""
+    """Bandwidth of the kernel; where it is learned, the first."""
+    least_cosine: float = 0.1
+    """Least cosine of u and v in the kernel of linear projections."""
     jitter: float = 0.1
     """Added to the diagonal of the kernel; large, it makes interpolation ridge regression."""
     test_samples: int = 4000
@@ -90,6 +98,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.n < 1 or self.k < 1:
             raise ValueError(f"n and k must be 1 or more; got {self.n} and {self.k}")
+        if self.kernel_rule == "joint" and self.projection != "linear":
+            raise ValueError("kernel_rule=joint needs projection=linear")
         if self.method in KERNEL and self.kernel_batch > self.n:
             raise ValueError(
                 f"kernel_batch={self.kernel_batch} needs as many samples; n is {self.n}"
@@ -121,6 +131,7 @@ class Streams(NamedTuple):
     network: "PRNGKeyArray"
     kernel: "PRNGKeyArray"
     batches: "PRNGKeyArray"
+    restarts: "PRNGKeyArray"
 
 
 class Problem(NamedTuple):
@@ -152,7 +163,7 @@ def problem(config: Config, keys: Streams) -> Problem:
 
 def find_directions(
     config: Config,
-    u: "Float[Array, 'modules m']",
+    u: "Float[Array, 'starts m']",
     train: "tasks.SineBatch",
     key: "PRNGKeyArray",
     run: Run,
@@ -160,7 +171,7 @@ def find_directions(
     rows: "Int[Array, ''] | None" = None,
     name: str = "kernel",
 ) -> "Float[Array, 'modules m']":
-    """Directions by the kernel rule, from `u`, in 64-bit numbers (Algorithm 1).
+    """K directions by the kernel rule, from those in `u`, in 64-bit numbers (Algorithm 1).
 
     They come from all of the training set, or from its first `rows`; `name` is the loop's.
     """
@@ -169,38 +180,69 @@ def find_directions(
 
     with jax.enable_x64(True):
         x, y, start = (jnp.asarray(np.asarray(a, float)) for a in (train.x, train.y, u))
-        kernel = {"linear": learning.SplitKernel, "distance": learning.DistanceKernel}
-        rule = learning.KernelDirections(
-            kernel[config.projection](config.sigma),
-            x,
-            y[:, None],
-            jnp.ones((len(u), 1), bool),
-            key,
-            config.kernel_batch,
-            config.kernel_rate,
-            config.jitter,
-            config.kernel_optimiser,
-            mean=config.kernel_mean,
-            clip=config.kernel_clip,
-            rows=rows,
-        )
-        steps = config.kernel_steps
-        every = max(1, steps // 10)
-        end, seen = run.train(rule, rule.init(start), steps - steps % every, every=every, name=name)
-        for trouble in rule.troubles(seen):
-            warnings.warn(trouble, stacklevel=1)
+        rule = direction_rule(config, x, y, len(u), key, rows)
+        every = max(1, config.kernel_steps // 10)
+        steps = config.kernel_steps - config.kernel_steps % every
+        end, seen = run.train(rule, rule.init(start), steps, every=every, name=name)
         if not np.isfinite(seen["loss"]).all():
             raise Diverged(rule.remedy(seen))
         run.curve("kernel_loss", seen["step"], seen["loss"])
-        run.curve("kernel_likeness", seen["step"], seen["likeness"])
-        run.metric("crossings", seen["crossings"][-1])
-        found = np.asarray(rule.projections(end), np.float32)
+        if isinstance(rule, learning.KernelDirections):
+            for trouble in rule.troubles(seen):
+                warnings.warn(trouble, stacklevel=1)
+            run.curve("kernel_likeness", seen["step"], seen["likeness"])
+            run.metric("crossings", seen["crossings"][-1])
+        found = rule.projections(end)
+        if config.restarts > 1:
+            some = slice(min(len(x) if rows is None else int(rows), LARGE))
+            found = found[_order(rule, end, x[some], y[some])[: config.K]]
+        found = np.asarray(found, np.float32)
     return jnp.asarray(found)
+
+
+def _order(rule, state, x, y):
+    """Directions from the best to the worst, by the objective or by what they explain."""
+    import jax
+    import jax.numpy as jnp
+
+    if isinstance(rule, learning.JointDirections):
+        return jnp.argsort(-state.kernel.log_a)
+    return jnp.argsort(jax.vmap(lambda d: rule.objective(d, x, y[:, None])[0])(state.directions))
+
+
+def direction_rule(config: Config, x, y, starts: int, key, rows=None):
+    """The rule that `config` names."""
+    import jax.numpy as jnp
+
+    if config.kernel_rule == "joint":
+        return learning.JointDirections(
+            x, y, key, config.kernel_batch, config.kernel_rate, config.sigma, config.jitter,
+            rows,
+        )  # fmt: skip
+    kernel: learning.AbstractDirectionKernel = learning.DistanceKernel(config.sigma)
+    if config.projection == "linear":
+        kernel = learning.SplitKernel(config.sigma, config.least_cosine)
+    return learning.KernelDirections(
+        kernel,
+        x,
+        y[:, None],
+        jnp.ones((starts, 1), bool),
+        key,
+        config.kernel_batch,
+        config.kernel_rate,
+        config.jitter,
+        config.kernel_optimiser,
+        mean=config.kernel_mean,
+        clip=config.kernel_clip,
+        rows=rows,
+        determinant=config.kernel_rule == "determinant",
+    )
 
 
 def network_of(config: Config, given: Problem, keys: Streams, run: Run):
     """The network before task training: what learns, and what stays as it is."""
     import equinox as eqx
+    import jax.numpy as jnp
 
     m = config.inputs
     if config.method in MONOLITHIC:
@@ -213,7 +255,9 @@ def network_of(config: Config, given: Problem, keys: Streams, run: Run):
         key=keys.network,
     )  # fmt: skip
     if config.method in KERNEL:
-        directions = find_directions(config, modular.u, given.train, keys.kernel, run)
+        more = models.random_directions((config.restarts - 1) * config.K, m, key=keys.restarts)
+        starts = jnp.concatenate([modular.u, more])
+        directions = find_directions(config, starts, given.train, keys.kernel, run)
         modular = modular.with_directions(directions)
     elif config.method == "true":
         modular = modular.with_directions(given.target.u)
