@@ -144,7 +144,7 @@ study = Study(
             cost="5 s on two cores",
         ),
         "laptop": Preset(
-            seeds=5,
+            seeds=8,
             conditions=grid(k=(2, 4, 6, 8), method=tuple(NAMES)),
             cost="4 min on two cores",
         ),

@@ -28,6 +28,10 @@ def noisy_reference(method: str, noise: float) -> Reference:
     return reference(FAMILY, artifact="table-4", model=IN_TABLES[method], setting=setting)
 
 
+SHOWN = 2
+"""Modules whose projections are kept to be shown."""
+
+
 @dataclass(frozen=True)
 class Config:
     """Settings of the studies on inputs of several images."""
@@ -81,6 +85,8 @@ class Config:
     """Test inputs on which accuracy is measured."""
 
     def __post_init__(self) -> None:
+        if self.modules < SHOWN:
+            raise ValueError(f"modules={self.modules} is less than {SHOWN}")
         for name, batch in (("inputs", self.batch), ("kernel_inputs", self.kernel_batch)):
             if getattr(self, name) < batch:
                 raise ValueError(f"{name}={getattr(self, name)} is less than a batch of {batch}")
@@ -148,7 +154,9 @@ def trial(config: Config, key, run: Run) -> None:
     )  # fmt: skip
     steps = config.inputs // config.batch
     every = tenth(steps)
-    state, seen = run.train(rule, rule.init(learns), steps, every=every, chunk=5 * every)
+    state, seen = run.train(
+        rule, eqx.filter_jit(rule.init)(learns), steps, every=every, chunk=max(100, 5 * every)
+    )
     run.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
     run.metric("accuracy", 100 * seen["accuracy"][-1])
     run.metric("loss", seen["loss"][-1])
@@ -166,22 +174,31 @@ def tenth(steps: int) -> int:
     return next(d for d in range(max(1, steps // 10), 0, -1) if steps % d == 0)
 
 
+def first_inputs(task, batches: int, batch: int, key):
+    """What the first steps of training see: inputs, and their targets, k-hot."""
+    import jax
+    import jax.numpy as jnp
+
+    draw = jax.vmap(lambda t: task.sample(batch, key=jax.random.fold_in(key, t)))
+    x, labels = jax.tree.map(lambda a: a.reshape(-1, a.shape[-1]), draw(jnp.arange(batches)))
+    return x, task.k_hot(labels)
+
+
 def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run):
     """The projections that the kernel rule finds on the first inputs of training."""
     import jax
     import jax.numpy as jnp
+    from equinox import filter_jit
 
-    batches = jnp.arange(config.kernel_inputs // config.batch or 1)
-    draw = jax.vmap(lambda t: task.sample(config.batch, key=jax.random.fold_in(input_key, t)))
-    x, labels = jax.tree.map(lambda a: a.reshape(-1, a.shape[-1]), jax.jit(draw)(batches))
-    # On the way through numpy nothing is lost: 64-bit arrays exist only within.
-    host = [np.asarray(a, np.float64) for a in (x, task.k_hot(labels), U.swapaxes(0, 1))]
+    batches = max(1, config.kernel_inputs // config.batch)
+    x, y = filter_jit(first_inputs)(task, batches, config.batch, input_key)
+    host = [np.asarray(a, np.float64) for a in (x, y, U.swapaxes(0, 1))]
     with jax.enable_x64(True):
-        inputs, targets, start = map(jnp.asarray, host)
+        x, y, start = map(jnp.asarray, host)
         rule = learning.KernelDirections(
             learning.ProjectionKernel(config.sigma),
-            inputs,
-            targets,
+            x,
+            y,
             jnp.asarray(columns(config, task.data.classes)),
             kernel_key,
             config.kernel_batch,
@@ -193,8 +210,8 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
         )
         every = tenth(config.kernel_steps)
         state, seen = run.train(
-            rule, rule.init(start), config.kernel_steps, every=every, chunk=10 * every,
-            name="kernel",
+            rule, filter_jit(rule.init)(start), config.kernel_steps, every=every,
+            chunk=config.kernel_steps, name="kernel",
         )  # fmt: skip
         found = np.asarray(rule.projections(state), np.float32).swapaxes(0, 1)
     for trouble in rule.troubles(seen):
@@ -202,7 +219,7 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
     run.metric("kernel_loss", seen["loss"][-1])
     run.curve("kernel_loss", seen["step"], seen["loss"])
     run.curve("kernel_likeness", seen["step"], seen["likeness"])
-    return as_long_as(jnp.asarray(found), U)
+    return filter_jit(as_long_as)(jnp.asarray(found), U)
 
 
 def blind(config: Config, U):
@@ -223,29 +240,27 @@ def as_long_as(U, other):
     )
 
 
+def looks(U, k: int, shape: tuple[int, ...]):
+    """The share and the place of every module's strongest image, and what some modules see."""
+    look = probes.image_concentration(U, k)
+    maps = [probes.projection_map(U, k, shape, module=m) for m in range(SHOWN)]
+    return look.share, look.image, maps
+
+
 def report_projections(config: Config, before, after, shape: tuple[int, ...], run: Run) -> None:
-    """How far modules look at one image, before and after task training, and one column each."""
-    looks = [probes.image_concentration(U, config.k) for U in (before, after)]
-    images = [np.asarray(look.image) for look in looks]
-    for name, look, image in zip(("initial_", ""), looks, images, strict=True):
-        run.metric(f"{name}share", look.share.mean())
-        run.metric(f"{name}lowest_share", look.share.min())
+    """How far modules look at one image, before and after task training."""
+    from equinox import filter_jit
+
+    found = [filter_jit(looks)(U, config.k, shape) for U in (before, after)]
+    shares, images, maps = (np.array(both) for both in zip(*found, strict=True))
+    for name, share, image in zip(("initial_", ""), shares, images, strict=True):
+        run.metric(f"{name}share", share.mean())
+        run.metric(f"{name}lowest_share", share.min())
         run.metric(f"{name}assigned", np.mean(image == assigned(config)))
-        run.metric(f"{name}images_covered", look.distinct)
+        run.metric(f"{name}images_covered", len(set(image)))
     run.metric("kept", np.mean(images[0] == images[1]))
-    run.array("shares", np.stack([np.asarray(look.share) for look in looks]))
-    run.array(
-        "maps",
-        np.stack(
-            [
-                [
-                    probes.projection_map(U, config.k, shape, module=m)
-                    for m in range(min(2, config.k))
-                ]
-                for U in (before, after)
-            ]
-        ),
-    )
+    run.array("shares", shares)
+    run.array("maps", maps)
 
 
 def load(config: Config, key) -> Any:
