@@ -28,11 +28,14 @@ STUDIES: dict[str, str] = {
     "preferences/connected": "recombine.studies.preferences.connected",
     "goals/support": "recombine.studies.goals.support",
     "modularity-scaling/theory": "recombine.studies.modularity_scaling.theory",
+    "modularity-scaling/directions": "recombine.studies.modularity_scaling.directions",
     "modularity-scaling/trends": "recombine.studies.modularity_scaling.trends",
     "modularity-scaling/learning-rate": "recombine.studies.modularity_scaling.learning_rate",
     "modularity-scaling/sample-complexity": (
         "recombine.studies.modularity_scaling.sample_complexity"
     ),
+    "modularity-scaling/nonlinear": "recombine.studies.modularity_scaling.nonlinear",
+    "modularity-scaling/ablations": "recombine.studies.modularity_scaling.ablations",
     "modularity-scaling/images": "recombine.studies.modularity_scaling.images",
     "modularity-scaling/combinations": "recombine.studies.modularity_scaling.combinations",
     "modularity-scaling/noise": "recombine.studies.modularity_scaling.noise",
