@@ -95,21 +95,19 @@ def advantage_vanishes(results: Results) -> Judgement:
 
 
 def draw_accuracy(results: Results):
-    figure = figures.panels("", x="standard deviation σ of the noise", y="component accuracy (%)")
+    figure = figures.panels("", x="noise on training inputs", y="component accuracy (%)")
     for color, (method, name) in enumerate(METHODS.items()):
         accuracy = accuracies(results, method)
-        places = [f"{s:g}" for s in accuracy]
+        places = [f"σ = {s:g}" for s in accuracy]
         figures.add_points(figure, places, list(accuracy.values()), name, color=color)
     figures.add_level(figure, CHANCE, "chance")
     return figure
 
 
 def draw_advantage(results: Results):
-    figure = figures.panels(
-        "", x="standard deviation σ of the noise", y="ours less modular (points)"
-    )
+    figure = figures.panels("", x="noise on training inputs", y="ours less modular (points)")
     ours, modular = accuracies(results, "kernel"), accuracies(results, "modular")
-    places = [f"{s:g}" for s in ours]
+    places = [f"σ = {s:g}" for s in ours]
     figures.add_points(figure, places, [ours[s] - modular[s] for s in ours], "here")
     paper = [noisy_reference("kernel", s).value - noisy_reference("modular", s).value for s in ours]
     figures.add_reference(figure, places, paper, "paper (CIFAR-10, k = 6)")

@@ -104,7 +104,7 @@ def draw_maps(results: Results):
             for m, images in enumerate(modules):
                 shown = images if images.ndim == 3 else images.mean(axis=-1)
                 maps.append(side_by_side(shown / np.abs(shown).max()))
-                titles.append(f"{METHODS[method]}, {when} training: module {m + 1}")
+                titles.append(f"{METHODS[method]} {when}, module {m + 1}")
     return figures.heatmaps(maps, titles, columns=2, diverging=True)
 
 
@@ -220,9 +220,9 @@ study = Study(
         Figure(
             "maps",
             "What a module sees",
-            "Figure 12, of two modules: the first column of the projection as k images, each map "
-            "at a scale of its own. The rule was to find the first image for module 1 and the "
-            "second for module 2.",
+            "Figure 12, of two modules of one run, before and after task training: the first "
+            "column of the projection as k images, each row at a scale of its own. The rule was to "
+            "find the first image for module 1 and the second for module 2.",
             draw_maps,
         ),
         Figure(
