@@ -1,6 +1,7 @@
 """Figure 8: the samples that monolithic networks need, by learning rate, width and depth."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def one_rate_is_best(results: Results) -> Judgement:
         )
         for rate in rates
     }
-    evidence = {
+    evidence: dict[str, Any] = {
         "mean log2 of samples by learning rate": {f"{r:g}": v.mean() for r, v in means.items()},
         **{
             f"0.01 less {rate:g} (bound: below 0 on average)": paired_difference(
