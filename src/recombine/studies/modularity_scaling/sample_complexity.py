@@ -197,7 +197,6 @@ study = Study(
                 "layers": 3,
                 "steps": 1000,
                 "batch": 512,
-                "kernel_steps": 300,
             },
             cost="6 min on two cores",
         ),

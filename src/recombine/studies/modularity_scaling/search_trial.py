@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recombine import learning, models, probes
+from recombine import learning, probes
 from recombine.lab import Diverged, Results, Run
 
 from . import sine_trial
-from .sine_trial import FIXED, KERNEL, MONOLITHIC, find_directions, problem, streams
+from .sine_trial import Problem, Streams, network_of, problem, streams
 
 
 @dataclass(frozen=True)
@@ -68,37 +68,23 @@ def trial(config: Config, key, run: Run) -> None:
     run.curve("loss_by_n", sorted(losses), [losses[n] for n in sorted(losses)])
 
 
-def train_on(n: int, config: Config, given: sine_trial.Problem, keys, run: Run) -> float:
+def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) -> float:
     """The test loss after training on the first n samples; not a number if training diverges."""
-    import equinox as eqx
     import jax.numpy as jnp
 
-    train, rows = given.train, jnp.asarray(n)
+    rows = jnp.asarray(n)
     if not config.batch:
-        train, rows = type(train)(train.x[:n], train.y[:n]), None
+        x, y = given.train
+        given, rows = given._replace(train=type(given.train)(x[:n], y[:n])), None
+    batch = min(config.kernel_batch, n)
     try:
-        if config.method in MONOLITHIC:
-            sizes = (config.inputs, *[config.width] * config.layers, 1)
-            network = eqx.filter_jit(models.MLP)(sizes, uniform=True, key=keys.network)
-            learns, stays = eqx.partition(network, eqx.is_inexact_array)
-        else:
-            modular = eqx.filter_jit(models.ModularRegressor.random)(
-                config.K, config.inputs, width=config.width, layers=config.layers,
-                projection=config.projection, key=keys.network,
-            )  # fmt: skip
-            if config.method in KERNEL:
-                batch = min(config.kernel_batch, n)
-                u = find_directions(
-                    replace(config, kernel_batch=batch), modular.u, train, keys.kernel, run,
-                    rows=rows, name=f"kernel-{n}",
-                )  # fmt: skip
-                modular = modular.with_directions(u)
-            elif config.method == "true":
-                modular = modular.with_directions(given.target.u)
-            learns, stays = modular.partition(learn_directions=config.method not in FIXED)
-        rule = learning.Regression(
-            *train, *given.test, stays, keys.batches, config.learning_rate, config.batch, None, rows
+        learns, stays = network_of(
+            replace(config, kernel_batch=batch), given, keys, run, rows=rows, name=f"kernel-{n}"
         )
+        rule = learning.Regression(
+            *given.train, *given.test, stays, keys.batches, config.learning_rate, config.batch,
+            None, rows,
+        )  # fmt: skip
         steps = config.task_steps
         _, seen = run.train(
             rule, rule.init(learns), steps, every=steps, chunk=steps, name=f"train-{n}"

@@ -239,8 +239,19 @@ def direction_rule(config: Config, x, y, starts: int, key, rows=None):
     )
 
 
-def network_of(config: Config, given: Problem, keys: Streams, run: Run):
-    """The network before task training: what learns, and what stays as it is."""
+def network_of(
+    config: Config,
+    given: Problem,
+    keys: Streams,
+    run: Run,
+    *,
+    rows: "Int[Array, ''] | None" = None,
+    name: str = "kernel",
+):
+    """The network before task training: what learns, and what stays as it is.
+
+    `rows` and `name` are for `find_directions`.
+    """
     import equinox as eqx
     import jax.numpy as jnp
 
@@ -257,7 +268,9 @@ def network_of(config: Config, given: Problem, keys: Streams, run: Run):
     if config.method in KERNEL:
         more = models.random_directions((config.restarts - 1) * config.K, m, key=keys.restarts)
         starts = jnp.concatenate([modular.u, more])
-        directions = find_directions(config, starts, given.train, keys.kernel, run)
+        directions = find_directions(
+            config, starts, given.train, keys.kernel, run, rows=rows, name=name
+        )
         modular = modular.with_directions(directions)
     elif config.method == "true":
         modular = modular.with_directions(given.target.u)
