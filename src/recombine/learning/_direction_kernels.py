@@ -68,8 +68,8 @@ class SplitKernel(AbstractDirectionKernel[Split]):
     their directions are orthogonal to v. Only the direction of u matters, and the length of v is a
     bandwidth of the first term.
 
-    yᵀ K⁻¹ y falls as vᵀu goes to 0, whatever u is: then s tells all inputs apart, and the first term
-    is the identity. So the angle between u and v is kept from widening too far.
+    yᵀ K⁻¹ y falls as vᵀu goes to 0, whatever u is: then s tells all inputs apart, and the first
+    term is the identity. So the angle between u and v is kept from widening too far.
 
     **Arguments:**
 

@@ -53,8 +53,8 @@ class JointDirections(AbstractRule[JointState]):
     - `learning_rate`: of Adam.
     - `bandwidth`: of all modules, before the first step.
     - `noise`: the share of the targets' variance that none explains, before the first step.
-    - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a batch;
-        `None`: all.
+    - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a
+        batch; `None`: all.
     """
 
     x: Float[Array, "samples m"]

@@ -17,7 +17,6 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from ._direction_kernels import AbstractDirectionKernel
 from ._loop import AbstractRule
 
-
 _RUNAWAY = 20
 """Projections that have grown so many times have run away."""
 _UNLIKE = 0.03
@@ -112,8 +111,8 @@ class KernelDirections(AbstractRule[DirectionState]):
         plain gradient steps soon diverges.
     - `clip`: the largest norm of a module's gradient.
     - `determinant`: descend yᵀ K⁻¹ y + log det K instead, −2 `log_evidence`. Not in the paper.
-    - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a batch;
-        `None`: all. It is an array, so that training sets of all sizes share one program.
+    - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a
+        batch; `None`: all. An array, so that all sizes share one program.
     """
 
     kernel: AbstractDirectionKernel
@@ -235,7 +234,7 @@ class KernelDirections(AbstractRule[DirectionState]):
         if curves["crossings"][-1] > 0:
             found.append(
                 f"vᵀu has crossed 0, where the kernel is not defined, "
-                f"{int(curves['crossings'][-1])} times: set least_cosine, or lower the learning rate"
+                f"{int(curves['crossings'][-1])} times: set least_cosine, or lower the rate"
             )
         if np.abs(curves["likeness"][-1]) < _UNLIKE:
             found.append(

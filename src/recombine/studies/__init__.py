@@ -36,6 +36,7 @@ STUDIES: dict[str, str] = {
     ),
     "modularity-scaling/nonlinear": "recombine.studies.modularity_scaling.nonlinear",
     "modularity-scaling/ablations": "recombine.studies.modularity_scaling.ablations",
+    "modularity-scaling/gap": "recombine.studies.modularity_scaling.gap",
     "modularity-scaling/images": "recombine.studies.modularity_scaling.images",
     "modularity-scaling/combinations": "recombine.studies.modularity_scaling.combinations",
     "modularity-scaling/noise": "recombine.studies.modularity_scaling.noise",

@@ -33,9 +33,7 @@ def by_method(results: Results) -> Results:
 def by_modules(results: Results) -> dict[int, np.ndarray]:
     """Test losses of Figure 10 by number of modules."""
     trials = results.where(k=FEW, method="kernel")
-    return {
-        K: trials.metric("test_loss", modules=K) for K in trials.values("modules") if K
-    }
+    return {K: trials.metric("test_loss", modules=K) for K in trials.values("modules") if K}
 
 
 def loss(results: Results, method: str, k: int) -> np.ndarray:
@@ -138,9 +136,17 @@ study = Study(
             seeds=5,
             conditions=conditions(tuple(range(2, 10))),
             settings={
-                "n": 10_000, "factor": 5, "layers": 5, "width": 32, "learning_rate": 0.001,
-                "steps": 1000, "kernel_steps": 100, "kernel_rate": 0.01,
-                "kernel_optimiser": "sgd", "kernel_mean": False, "jitter": 1e-3,
+                "n": 10_000,
+                "factor": 5,
+                "layers": 5,
+                "width": 32,
+                "learning_rate": 0.001,
+                "steps": 1000,
+                "kernel_steps": 100,
+                "kernel_rate": 0.01,
+                "kernel_optimiser": "sgd",
+                "kernel_mean": False,
+                "jitter": 1e-3,
                 "test_samples": 10_000,
             },
             cost="half a day on two cores",
@@ -202,6 +208,5 @@ study = Study(
     ),
     notes="The paper has n = 10,000, K = 5k modules of five layers and k = m from 2 to 9 (preset "
     "paper), and shows its figures without numbers. Here n = 2,000, K = 2k, four layers, 500 steps "
-    "at a learning rate of 0.01, and k = m of 2 and 5. True directions are shared by the modules in "
-    "turns.",
+    "at a learning rate of 0.01, and k = m of 2 and 5. Modules take true directions in turns.",
 )

@@ -143,7 +143,9 @@ def draw_losses(results: Results):
     figure = figures.panels("", x="", y="test loss", log_y=True)
     for color, method in enumerate(results.values("method")):
         values = [results.metric("test_loss", method=method)]
-        figures.add_points(figure, [TITLES[method]], values, TITLES[method], color=color, line=False)
+        figures.add_points(
+            figure, [TITLES[method]], values, TITLES[method], color=color, line=False
+        )
     variance = results.metric("target_variance").mean()
     figures.add_level(figure, float(variance), "variance of the targets")
     return figure
@@ -191,9 +193,17 @@ study = Study(
             seeds=5,
             conditions=grid(method=METHODS),
             settings={
-                "k": 10, "modules": 20, "layers": 5, "width": 32, "learning_rate": 0.001,
-                "steps": 1000, "kernel_steps": 100, "kernel_rate": 0.01,
-                "kernel_optimiser": "sgd", "kernel_mean": False, "jitter": 1e-3,
+                "k": 10,
+                "modules": 20,
+                "layers": 5,
+                "width": 32,
+                "learning_rate": 0.001,
+                "steps": 1000,
+                "kernel_steps": 100,
+                "kernel_rate": 0.01,
+                "kernel_optimiser": "sgd",
+                "kernel_mean": False,
+                "jitter": 1e-3,
                 "test_samples": 10_000,
             },
             cost="15 min on two cores",

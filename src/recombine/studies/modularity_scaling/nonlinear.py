@@ -60,9 +60,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
 
 
 def centres_are_found(results: Results) -> Judgement:
-    kernel, random = (
-        results.metric("distance_at_start", method=m) for m in ("kernel", "modular")
-    )
+    kernel, random = (results.metric("distance_at_start", method=m) for m in ("kernel", "modular"))
     evidence = {
         "from a kernel-initialised module to the nearest true centre": kernel.mean(),
         "from a random one": random.mean(),
@@ -106,7 +104,10 @@ study = Study(
             seeds=10,
             conditions=grid(method=METHODS),
             settings={
-                "projection": "distance", "steps": 500, "kernel_rate": 0.02, "jitter": 1e-2,
+                "projection": "distance",
+                "steps": 500,
+                "kernel_rate": 0.02,
+                "jitter": 1e-2,
                 "kernel_steps": 150,
             },
             cost="3 min on two cores",
@@ -115,9 +116,17 @@ study = Study(
             seeds=5,
             conditions=grid(method=METHODS),
             settings={
-                "projection": "distance", "factor": 5, "layers": 6, "width": 128, "steps": 1000,
-                "kernel_steps": 1000, "kernel_rate": 0.1, "kernel_optimiser": "sgd",
-                "kernel_mean": False, "jitter": 1e-2, "test_samples": 10_000,
+                "projection": "distance",
+                "factor": 5,
+                "layers": 6,
+                "width": 128,
+                "steps": 1000,
+                "kernel_steps": 1000,
+                "kernel_rate": 0.1,
+                "kernel_optimiser": "sgd",
+                "kernel_mean": False,
+                "jitter": 1e-2,
+                "test_samples": 10_000,
             },
             cost="several hours on two cores",
         ),

@@ -29,6 +29,8 @@ TITLES = {
 }
 LARGE = 512
 """Samples on which directions are compared by their objective."""
+SAME = 0.95
+"""Directions with a larger |cosine| count as one."""
 LONGER = 10
 """The paper trains monolithic networks ten times as long as modular ones."""
 
@@ -195,19 +197,33 @@ def find_directions(
         found = rule.projections(end)
         if config.restarts > 1:
             some = slice(min(len(x) if rows is None else int(rows), LARGE))
-            found = found[_order(rule, end, x[some], y[some])[: config.K]]
+            best = _best_first(rule, end, x[some], y[some])
+            found = found[distinct(np.asarray(found)[best], config.K, best)]
         found = np.asarray(found, np.float32)
     return jnp.asarray(found)
 
 
-def _order(rule, state, x, y):
-    """Directions from the best to the worst, by the objective or by what they explain."""
+def _best_first(rule, state, x, y) -> np.ndarray:
+    """The order of directions by the objective, or by how much they explain."""
     import jax
-    import jax.numpy as jnp
 
     if isinstance(rule, learning.JointDirections):
-        return jnp.argsort(-state.kernel.log_a)
-    return jnp.argsort(jax.vmap(lambda d: rule.objective(d, x, y[:, None])[0])(state.directions))
+        return np.argsort(-np.asarray(state.kernel.log_a))
+    norms = jax.vmap(lambda direction: rule.objective(direction, x, y[:, None])[0])
+    return np.argsort(np.asarray(norms(state.directions)))
+
+
+def distinct(u: np.ndarray, K: int, order: np.ndarray) -> np.ndarray:
+    """The places in `order` of the first K unit directions that differ; then of those that do not.
+
+    Starts that end in the same direction are one find.
+    """
+    chosen: list[int] = []
+    for i in range(len(u)):
+        if all(abs(u[i] @ u[j]) < SAME for j in chosen):
+            chosen.append(i)
+    rest = [i for i in range(len(u)) if i not in chosen]
+    return order[(chosen + rest)[:K]]
 
 
 def direction_rule(config: Config, x, y, starts: int, key, rows=None):
