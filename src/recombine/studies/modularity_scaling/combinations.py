@@ -98,14 +98,14 @@ study = Study(
         "smoke": Preset(
             seeds=1,
             conditions=CONDITIONS,
-            settings=SMOKE | {"k": 3, "held_out": 0.1},
-            cost="5 s on two cores",
+            settings=SMOKE | {"held_out": 0.1},
+            cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=5,
             conditions=CONDITIONS,
             settings={"k": 3, "held_out": 0.1},
-            cost="1 min on two cores",
+            cost="40 s on two cores",
         ),
         "paper": Preset(
             seeds=5,

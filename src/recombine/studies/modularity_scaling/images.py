@@ -143,12 +143,12 @@ study = Study(
             seeds=1,
             conditions=grid(k=(4,), method=tuple(METHODS)),
             settings=SMOKE,
-            cost="5 s on two cores",
+            cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=8,
             conditions=grid(k=(2, 4, 6, 8), method=tuple(NAMES)),
-            cost="4 min on two cores",
+            cost="3 min on two cores",
         ),
         "paper": Preset(
             seeds=5,

@@ -144,12 +144,12 @@ study = Study(
             seeds=1,
             conditions=grid(noise=(0.0, 10.0), method=tuple(METHODS)),
             settings=SMOKE,
-            cost="6 s on two cores",
+            cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=5,
             conditions=grid(noise=NOISE, method=tuple(METHODS)),
-            cost="4 min on two cores",
+            cost="1 min on two cores",
         ),
         "paper": Preset(
             seeds=4,

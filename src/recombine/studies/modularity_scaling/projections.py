@@ -157,9 +157,9 @@ study = Study(
             seeds=1,
             conditions=by_sampling(*SAMPLINGS),
             settings=SMOKE,
-            cost="7 s on two cores",
+            cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=by_sampling(*SAMPLINGS), cost="1 min on two cores"),
+        "laptop": Preset(seeds=5, conditions=by_sampling(*SAMPLINGS), cost="40 s on two cores"),
         "paper": Preset(
             seeds=5,
             conditions=by_sampling(*SAMPLINGS),
