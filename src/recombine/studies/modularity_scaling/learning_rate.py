@@ -158,7 +158,7 @@ study = Study(
                 "steps": 2000,
                 "batch": 256,
             },
-            cost="4 min on two cores",
+            cost="3 min on two cores",
         ),
         "paper": Preset(
             seeds=5,

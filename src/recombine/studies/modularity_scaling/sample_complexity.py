@@ -142,7 +142,7 @@ def draw_trainings(results: Results):
     dimensions = results.values("k")
     figure = figures.panels(
         *(f"k = m = {k}" for k in dimensions), x="samples n", y="test loss / variance of target",
-        log_x=True,
+        log_x=True, log_y=True,
     )  # fmt: skip
     for panel, k in enumerate(dimensions):
         for color, method in enumerate(METHODS):
@@ -198,7 +198,7 @@ study = Study(
                 "steps": 1000,
                 "batch": 512,
             },
-            cost="6 min on two cores",
+            cost="5 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
