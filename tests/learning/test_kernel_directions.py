@@ -168,6 +168,27 @@ def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, u,
         np.testing.assert_allclose(slope[i], difference, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("determinant", [False, True])
+def test_the_objective_is_that_of_the_kernel(determinant, x64):
+    """Value and gradient by features agree with those by the kernel matrix, for two columns."""
+    x, y = normal(8, 3), normal(8, 2, seed=1)
+    kernel = learning.SplitKernel(0.8)
+    start = learning.Split(normal(3, seed=2), normal(3, seed=3))
+    rule = rule_of(kernel, x, y, batch=8, determinant=determinant, mean=False)
+
+    def plain(direction):
+        K = kernel(direction, x) + 0.1 * jnp.eye(8)
+        norm = jnp.trace(y.T @ jnp.linalg.inv(K) @ y)
+        return norm + determinant * 2 * jnp.linalg.slogdet(K)[1]
+
+    (ours, likeness), slope = jax.value_and_grad(rule.objective, has_aux=True)(start, x, y)
+    np.testing.assert_allclose(ours, plain(start), rtol=1e-9)
+    for a, b in zip(slope, jax.grad(plain)(start), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-7)
+    K = kernel(start, x)
+    np.testing.assert_allclose(likeness, (K.sum() - 16) / (7 * 16), rtol=1e-9)
+
+
 def test_modules_learn_as_they_would_alone():
     x, y = normal(16, 3), normal(16, 1, seed=1)
     u = models.random_directions(3, 3, key=KEY)
@@ -211,8 +232,8 @@ def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
         def start(self, u):
             return u
 
-        def __call__(self, direction, x):
-            return self.inner(direction, x)
+        def features(self, direction, x):
+            return self.inner.features(direction, x)
 
         def kept(self, direction, before):
             return direction
@@ -253,17 +274,14 @@ def test_modules_are_fitted_to_the_columns_that_they_may_see():
     x, y = normal(16, 3), normal(16, 4, seed=1)
     columns = jnp.array([[True, True, False, False], [False, False, False, True]])
     rule = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16)
-    places = jnp.arange(16)
     centred = y - y.mean(axis=0)
     for seed in range(8):
-        drawn = rule._targets(places, columns[0], jax.random.key(seed))
+        drawn = rule._targets(y, columns[0], jax.random.key(seed))
         assert any(np.allclose(drawn[:, 0], centred[:, c], atol=1e-6) for c in (0, 1))
-    np.testing.assert_allclose(
-        rule._targets(places, columns[1], KEY)[:, 0], centred[:, 3], atol=1e-6
-    )
+    np.testing.assert_allclose(rule._targets(y, columns[1], KEY)[:, 0], centred[:, 3], atol=1e-6)
     whole = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16, together=True)
     np.testing.assert_allclose(
-        whole._targets(places, columns[0], KEY), jnp.where(columns[0], centred, 0), atol=1e-6
+        whole._targets(y, columns[0], KEY), jnp.where(columns[0], centred, 0), atol=1e-6
     )
 
 
@@ -287,7 +305,7 @@ def test_directions_come_closer_to_the_true_ones(determinant, x64):
     rule = rule_of(
         learning.SplitKernel(least_cosine=0.1), x, y[:, None], 8, batch=64, determinant=determinant
     )
-    state, curves = learning.train(rule, rule.init(start), 150, every=150)
+    state, _ = learning.train(rule, rule.init(start), 150, every=150)
     before, after = (
         probes.module_similarity(u, target.u) for u in (start, rule.projections(state))
     )

@@ -23,6 +23,7 @@ from ._joint_directions import JointDirections as JointDirections
 from ._joint_directions import JointState as JointState
 from ._kernel_directions import DirectionState as DirectionState
 from ._kernel_directions import KernelDirections as KernelDirections
+from ._kernel_directions import gaussian_objective as gaussian_objective
 from ._kernel_directions import interpolation_norm as interpolation_norm
 from ._kernel_directions import log_evidence as log_evidence
 from ._loop import AbstractRule as AbstractRule

@@ -1,7 +1,8 @@
 """Kernels that see an input through one module's projection (Eq. 73, 74 and 76).
 
-A kernel says how alike two inputs are to a module. Its parameters are what the kernel rule learns;
-`KernelDirections` minimises yᵀ K⁻¹ y over them.
+A kernel says how alike two inputs are to a module. All of them are sums of Gaussians,
+κ = Σ_f exp(−‖z_f − z'_f‖² / 2), of features z of the inputs, and what tells them apart is the
+features. `KernelDirections` minimises yᵀ K⁻¹ y over the parameters of a kernel.
 """
 
 from abc import abstractmethod
@@ -23,10 +24,16 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
         """The parameters with which a module begins that has the projection `u`."""
 
     @abstractmethod
+    def features(
+        self, direction: Direction, x: Float[Array, "batch inputs"]
+    ) -> tuple[Float[Array, "batch _"], ...]:
+        """z_f of every input, for every Gaussian."""
+
     def __call__(
         self, direction: Direction, x: Float[Array, "batch inputs"]
     ) -> Float[Array, "batch batch"]:
         """The likeness of all pairs of inputs."""
+        return sum(map(gaussian, self.features(direction, x)), jnp.zeros(()))
 
     @abstractmethod
     def kept(self, direction: Direction, before: Direction) -> Direction:
@@ -41,14 +48,11 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
         return jnp.ones(())
 
 
-def _gaussian(squared, sigma):
-    return jnp.exp(-squared / (2 * sigma**2))
-
-
-def _squared_distances(x: Float[Array, "batch inputs"]) -> Float[Array, "batch batch"]:
-    """‖x_i − x_j‖² from inner products: one matrix product instead of a difference a pair."""
-    norms = jnp.square(x).sum(axis=1)
-    return jnp.maximum(norms[:, None] + norms - 2 * x @ x.T, 0)
+def gaussian(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
+    """exp(−‖z_i − z_j‖² / 2) of all pairs."""
+    norms = jnp.square(z).sum(axis=1)
+    # From inner products: one matrix product instead of a difference a pair.
+    return jnp.exp(jnp.minimum(z @ z.T - 0.5 * (norms[:, None] + norms), 0))
 
 
 class Split(NamedTuple):
@@ -84,13 +88,11 @@ class SplitKernel(AbstractDirectionKernel[Split]):
         """v = u: at first r is what is orthogonal to u."""
         return Split(u, u)
 
-    def __call__(self, direction, x):
+    def features(self, direction, x):
+        """s / σ and r / σ."""
         u, v = direction
-        s = x @ u / (v @ u)
-        r = x - s[:, None] * v
-        return _gaussian(jnp.square(s[:, None] - s), self.sigma) + _gaussian(
-            _squared_distances(r), self.sigma
-        )
+        s = (x @ u / (v @ u))[:, None]
+        return s / self.sigma, (x - s * v) / self.sigma
 
     def kept(self, direction, before):
         """A step that would widen the angle of u and v too far is not taken."""
@@ -119,9 +121,9 @@ class DistanceKernel(AbstractDirectionKernel[Array]):
     def start(self, u):
         return u
 
-    def __call__(self, direction, x):
-        s = jnp.sqrt(jnp.square(x - direction).sum(axis=1))
-        return _gaussian(jnp.square(s[:, None] - s), self.sigma)
+    def features(self, direction, x):
+        """‖x − u‖ / σ."""
+        return (jnp.linalg.norm(x - direction, axis=1, keepdims=True) / self.sigma,)
 
     def kept(self, direction, before):
         """All of it."""
@@ -147,10 +149,12 @@ class ProjectionKernel(AbstractDirectionKernel[Array]):
     def start(self, u):
         return u
 
-    def __call__(self, direction, x):
-        squared = _squared_distances(x @ direction)
-        sigma = jnp.sqrt(squared.mean()) if self.sigma is None else self.sigma
-        return _gaussian(squared, sigma)
+    def features(self, direction, x):
+        """Uᵀx / σ."""
+        z = x @ direction
+        # The mean squared distance is twice the variance.
+        sigma = jnp.sqrt(2 * z.var(axis=0).sum()) if self.sigma is None else self.sigma
+        return (z / sigma,)
 
     def kept(self, direction, before):
         """At the norm that it had."""

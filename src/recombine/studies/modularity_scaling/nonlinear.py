@@ -186,9 +186,9 @@ study = Study(
         ),
     ),
     notes="Networks are smaller than the paper's (K = 10 modules of four layers and 32 units "
-    "instead of 25 of six layers and 128) and train for 500 steps instead of 1,000; the kernel rule "
-    "takes 150 steps of Adam instead of 1,000 plain gradient steps, which run away. The paper does "
-    "not say how many sine waves a module has; with five, monolithic networks have a larger loss "
-    "than it reports. Its numbers stand beside ours for orientation, not as a target: in it, too, "
-    "the difference of kernel and modular is one standard error.",
+    "instead of 25 of six layers and 128) and train for 500 steps instead of 1,000; the kernel "
+    "rule takes 150 steps of Adam instead of 1,000 plain gradient steps, which run away. The paper "
+    "does not say how many sine waves a module has; with five, monolithic networks have a larger "
+    "loss than it reports. Its numbers stand beside ours for orientation, not as a target: in it, "
+    "too, kernel and modular differ by one standard error.",
 )
