@@ -153,7 +153,12 @@ SLOT_CLASSIFICATION = learning.SlotClassification(
     SLOTS, SLOT_CLASSIFIER[1], SLOTS.sample(40, key=KEY), KEY, 0.03, batch=32
 )
 
+JOINT = learning.JointDirections(
+    jax.random.normal(KEY, (16, 3)), jax.random.normal(KEY, (16,)), KEY, batch=8
+)
+
 RULES = {
+    "JointDirections": (JOINT, JOINT.init(jnp.eye(2, 3))),
     "SlotClassification": (SLOT_CLASSIFICATION, SLOT_CLASSIFICATION.init(SLOT_CLASSIFIER[0])),
     "Regression": (REGRESSION, REGRESSION.init(REGRESSOR[0])),
     "KernelDirections": (DIRECTIONS, DIRECTIONS.init(jnp.eye(2, 3))),
