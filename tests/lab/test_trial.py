@@ -53,6 +53,11 @@ def test_divergence_ends_a_trial_and_says_where():
         Run().train(Walk(float("inf")), jnp.ones(3), 10, every=2, chunk=4)
 
 
+def test_divergence_is_seen_at_the_last_step_too_and_comes_with_a_remedy():
+    with pytest.raises(Diverged, match="at step 2: lower the learning rate"):
+        Run().train(Walk(float("inf")), jnp.ones(3), 2, every=2)
+
+
 def test_a_metric_that_is_not_finite_ends_a_trial():
     with pytest.raises(Diverged, match="error is nan"):
         Run().metric("error", float("nan"))

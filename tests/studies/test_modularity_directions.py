@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Run
+from recombine.lab import Diverged, Run
 from recombine.lab.registry import load
 from recombine.studies.modularity_scaling import gap, sine_trial
 from recombine.studies.modularity_scaling.sine_trial import Config, distinct, scheduled_steps
@@ -190,3 +190,25 @@ def test_methods_share_target_data_and_modules():
 def test_a_kernel_batch_larger_than_the_training_set_is_refused():
     with pytest.raises(ValueError, match="kernel_batch=128 needs as many samples; n is 64"):
         Config(method="kernel", n=64)
+
+
+SMALL = {"k": 2, "n": 128, "width": 4, "layers": 2, "steps": 2, "test_samples": 10}
+
+
+def test_a_kernel_that_is_not_positive_definite_ends_the_trial_with_a_remedy():
+    import jax
+
+    config = Config("kernel", **SMALL, projection="distance", jitter=0.0, kernel_steps=10)
+    with pytest.raises(Diverged, match="not positive definite with a jitter of 0: raise it"):
+        sine_trial.trial(config, jax.random.key(0), Run())
+
+
+def test_projections_that_run_away_are_reported_with_a_remedy():
+    import jax
+
+    config = Config(
+        "kernel", **SMALL, projection="distance", kernel_optimiser="sgd", kernel_mean=False,
+        kernel_rate=10.0, jitter=0.01, kernel_steps=20,
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="times as long: lower the learning rate"):
+        sine_trial.trial(config, jax.random.key(0), Run())

@@ -92,14 +92,17 @@ class Run:
             resume = Progress(*found) if found else None
         written = time.monotonic()
 
-        def on_chunk(progress: "Progress") -> None:
-            nonlocal written
-            loss = progress.curves.get("loss", np.empty(0))
+        def check(curves: dict[str, np.ndarray]) -> None:
+            loss = curves.get("loss", np.empty(0))
             finite = np.isfinite(loss.reshape(len(loss), -1)).all(axis=1)
             if not finite.all():
-                step = progress.curves["step"][finite.argmin()]
-                remedy = rule.remedy(progress.curves)
-                raise Diverged(f"the loss is not finite at step {step}: {remedy}")
+                step = curves["step"][finite.argmin()]
+                raise Diverged(f"the loss is not finite at step {step}: {rule.remedy(curves)}")
+
+        def on_chunk(progress: "Progress") -> None:
+            nonlocal written
+            check(progress.curves)
+            loss = progress.curves.get("loss", np.empty(0))
             if self._listener is not None:
                 last = float(np.mean(loss[-1])) if len(loss) else None
                 self._listener(progress.step, steps, last)
@@ -111,5 +114,6 @@ class Run:
         state, curves = train(
             rule, state, steps, every=every, chunk=chunk, resume=resume, on_chunk=on_chunk
         )
+        check(curves)
         self.steps += steps
         return state, curves

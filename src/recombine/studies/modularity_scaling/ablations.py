@@ -122,7 +122,7 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=conditions((2,), ("kernel-fixed", "random-fixed"), (FEW,), 64),
+            conditions=conditions((2,), ("kernel-fixed",), (FEW,), 64),
             settings={k: v for k, v in SMOKE.items() if k != "k"},
             cost="20 s on two cores",
         ),

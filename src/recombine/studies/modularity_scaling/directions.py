@@ -179,9 +179,9 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(method=("monolithic", "modular", "kernel", "true")),
+            conditions=grid(method=("modular", "kernel")),
             settings=SMOKE,
-            cost="20 s on two cores",
+            cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=10,
