@@ -119,8 +119,8 @@ def draw_similarity(results: Results):
 
 PANELS = (
     ("random directions", "modular", "directions_at_start"),
-    ("random, after training", "modular", "directions"),
-    ("kernel directions, before training", "kernel", "directions_at_start"),
+    ("random, trained", "modular", "directions"),
+    ("kernel directions", "kernel", "directions_at_start"),
 )
 
 
