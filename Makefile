@@ -42,6 +42,7 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/neural_race.py
 	$(BIN)/python benchmarks/meta_learning.py
+	$(BIN)/python benchmarks/kernel_directions.py
 
 # Writes requirements.lock anew from the ranges in pyproject.toml.
 lock:

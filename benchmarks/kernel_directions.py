@@ -1,6 +1,6 @@
 """The kernel rule for 32 modules: one program for all, against one module after the other.
 
-    python benchmarks/kernel_directions.py
+    make bench
 
 Both run the same code on the same samples, compiled before the clock starts, in 64-bit numbers.
 They take turns, and the fastest of several rounds counts.
