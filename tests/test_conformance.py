@@ -138,7 +138,7 @@ DIRECTIONS = learning.KernelDirections(
     jnp.ones((16, 1)),
     jnp.ones((2, 1), bool),
     KEY,
-    batch=8,
+    batch=16,
     jitter=1.0,
 )
 

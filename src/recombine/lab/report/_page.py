@@ -160,7 +160,7 @@ def _drawing(figure: Figure, results: Results) -> Drawing:
 def _number(row: Beside, results: Results) -> Number:
     try:
         values = row.ours(results)
-    except (Missing, KeyError):
+    except Exception:  # a number that cannot be had is no reason to lose the page
         return Number(row.quantity, row.paper)
     mean, low, high = confidence_interval(values)
     return Number(row.quantity, row.paper, len(values), mean, low, high)
