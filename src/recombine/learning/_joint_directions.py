@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ._kernel_directions import log_evidence
+from ._kernel_directions import draw_batch, log_evidence
 from ._loop import AbstractRule
 
 
@@ -79,11 +79,9 @@ class JointDirections(AbstractRule[JointState]):
         return JointState(kernel, memory, self._loss(kernel, jnp.asarray(0)))
 
     def _loss(self, kernel: AdditiveKernel, t: Int[Array, ""]) -> Float[Array, ""]:
-        bits = jax.random.bits(jax.random.fold_in(self.key, t), (len(self.x),))
-        there = jnp.ones(len(self.x), bool)
-        if self.rows is not None:
-            there = jnp.arange(len(self.x)) < self.rows
-        _, places = jax.lax.top_k(jnp.where(there, bits, 0), self.batch)
+        key = jax.random.fold_in(self.key, t)
+        places = draw_batch(len(self.x), self.batch, self.rows, key=key)
+        there = None if self.rows is None else jnp.arange(len(self.y)) < self.rows
         y = self.y[places] / self.y.std(where=there)
         return -log_evidence(kernel(self.x[places]), y[:, None]) / self.batch
 

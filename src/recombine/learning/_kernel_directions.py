@@ -124,6 +124,18 @@ def _gaussian_objective_backward(determinant, residual, g):
 gaussian_objective.defvjp(_gaussian_objective, _gaussian_objective_backward)
 
 
+def draw_batch(
+    samples: int, batch: int, rows: Int[Array, ""] | None, *, key: PRNGKeyArray
+) -> Int[Array, " batch"]:
+    """The places of `batch` samples, without replacement; of all, or of the first `rows`."""
+    # The largest of random numbers: a draw without replacement, faster than a shuffle.
+    # Integers XLA would sort, all of them; of floats it picks the largest.
+    chance = jax.random.bits(key, (samples,)).astype(jnp.float32)
+    if rows is not None:
+        chance = jnp.where(jnp.arange(samples) < rows, chance, -1)
+    return jax.lax.top_k(chance, batch)[1]
+
+
 class DirectionState(NamedTuple):
     """Where the modules stand."""
 
@@ -143,8 +155,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     """Descend yᵀ K⁻¹ y on a fresh batch a step, for all modules at once (Algorithm 1).
 
     Modules do not interact; they are one program, and see the same batches, because that is faster.
-    Give it float64 arrays:
-    K is close to singular.
+    Give it float64 arrays: K is close to singular.
 
     **Arguments:**
 
@@ -222,12 +233,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     def _slopes(self, directions, t):
         """Objective, likeness and gradient of every module, on one batch for all."""
         of_batch, of_columns = jax.random.split(jax.random.fold_in(self.key, t))
-        # The largest of random numbers: a draw without replacement, faster than a shuffle.
-        # Integers XLA would sort, all of them; of floats it picks the largest.
-        chance = jax.random.bits(of_batch, (len(self.x),)).astype(jnp.float32)
-        if self.rows is not None:
-            chance = jnp.where(jnp.arange(len(self.x)) < self.rows, chance, -1)
-        _, places = jax.lax.top_k(chance, self.batch)
+        places = draw_batch(len(self.x), self.batch, self.rows, key=of_batch)
         x, y = self.x[places], self.y[places]
 
         def of_module(module):

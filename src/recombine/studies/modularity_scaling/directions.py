@@ -78,19 +78,29 @@ def rule_finds_more_than_training(results: Results) -> Judgement:
     return Judgement(values == sorted(values), {"similarity (bound: increasing)": order})
 
 
-def monolithic_is_worse(results: Results) -> Judgement:
-    mean = {m: v.mean() for m, v in losses(results).items()}
-    ratios = {
+def mean_losses(results: Results) -> dict[str, float]:
+    return {m: v.mean() for m, v in losses(results).items()}
+
+
+def monolithic_ratios(results: Results) -> dict[str, float]:
+    """The mean loss of monolithic networks over that of modular ones."""
+    mean = mean_losses(results)
+    return {
         f"{one} / {other}": mean[one] / mean[other]
         for one in ("monolithic", "monolithic-long")
         for other in ("modular", "kernel")
     }
-    evidence = {"mean test loss": mean, f"ratios (bound: above {WORSE:g})": ratios}
+
+
+def monolithic_is_worse(results: Results) -> Judgement:
+    ratios = monolithic_ratios(results)
+    bound = f"ratios (bound: above {WORSE:g})"
+    evidence = {"mean test loss": mean_losses(results), bound: ratios}
     return Judgement(min(ratios.values()) > WORSE, evidence)
 
 
 def true_is_better(results: Results) -> Judgement:
-    mean = {m: v.mean() for m, v in losses(results).items()}
+    mean = mean_losses(results)
     ratio = mean["true"] / mean["modular"]
     evidence = {"mean test loss": mean, f"true / modular (bound: below {BETTER:g})": ratio}
     return Judgement(ratio < BETTER, evidence)
