@@ -18,6 +18,8 @@ from ._dynamics import relative_change as relative_change
 from ._embeddings import cosine_to_initial as cosine_to_initial
 from ._embeddings import pairwise_cosine as pairwise_cosine
 from ._embeddings import zero_fraction as zero_fraction
+from ._leakage import leakage as leakage
+from ._leakage import table_leakage as table_leakage
 from ._module_alignment import alignment_by_module as alignment_by_module
 from ._module_alignment import generated_alignment as generated_alignment
 from ._module_alignment import in_teacher_basis as in_teacher_basis
@@ -37,6 +39,8 @@ from ._sample_complexity import sample_complexity as sample_complexity
 from ._sample_search import SampleSearch as SampleSearch
 from ._sample_search import SearchStep as SearchStep
 from ._sample_search import sample_search as sample_search
+from ._sensitivity import input_sensitivity as input_sensitivity
+from ._shortcut import shortcut_rate as shortcut_rate
 from ._similarity import centred_cosine as centred_cosine
 from ._similarity import distance_ratio as distance_ratio
 from ._similarity import off_diagonal_cosines as off_diagonal_cosines
