@@ -70,7 +70,9 @@ TASKS = {
     ),
     "SineRegression": tasks.SineRegression.random(2, 3, key=KEY),
     "CompositionalImages": SLOTS,
+    "Scan": tasks.Scan(tasks.add_primitive_split()),
     "ModularTeacher": tasks.ModularTeacher(MODULAR, splits.k_hot_masks(3, 2), samples=5),
+    "QuadrantToy": tasks.QuadrantToy(informative=False),
 }
 
 CASES = TASKS["HyperTeacher"].sample(8, key=KEY)
