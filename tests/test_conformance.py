@@ -36,6 +36,7 @@ SLOTS = tasks.CompositionalImages(
     held_out=splits.HashedTuples(2, key=KEY),
     noise=0.5,
 )
+PAIRS = tasks.PairedImages(data.template_mixtures(key=KEY, shape=(8, 4), train=40, test=20))
 UNSHARED = models.UnsharedClassifier(3, 16, 8, 10, layers_per_module=2, key=KEY)
 
 TASKS = {
@@ -70,6 +71,7 @@ TASKS = {
     ),
     "SineRegression": tasks.SineRegression.random(2, 3, key=KEY),
     "CompositionalImages": SLOTS,
+    "PairedImages": PAIRS,
     "Scan": tasks.Scan(tasks.add_primitive_split()),
     "ModularTeacher": tasks.ModularTeacher(MODULAR, splits.k_hot_masks(3, 2), samples=5),
     "QuadrantToy": tasks.QuadrantToy(informative=False),
@@ -102,6 +104,10 @@ MODELS = {
     "ModularRegressor": (
         models.ModularRegressor.random(3, 4, width=5, layers=2, key=KEY),
         lambda m: jnp.sum(m(jnp.eye(4)) ** 2),
+    ),
+    "PairedImageCNN": (
+        eqx.filter_jit(models.PairedImageCNN)((8, 8, 1), filters=(3, 4), hidden=(8,), key=KEY),
+        lambda m: jnp.sum(m(PAIRS.sample(20, key=KEY).x) ** 2),
     ),
     "BatchNormMLP": classifying(functools.partial(models.BatchNormMLP, hidden=(8, 5))),
     "ModularImageNetwork": classifying(
@@ -155,12 +161,22 @@ SLOT_CLASSIFICATION = learning.SlotClassification(
     SLOTS, SLOT_CLASSIFIER[1], SLOTS.sample(40, key=KEY), KEY, 0.03, batch=32
 )
 
+CLASSES = learning.Classification(PAIRS, PAIRS.sample(40, key=KEY), {}, KEY, learning_rate=0.01)
+
 JOINT = learning.JointDirections(
     jax.random.normal(KEY, (16, 3)), jax.random.normal(KEY, (16,)), KEY, batch=8
 )
 
+EPOCHS = learning.EpochDescent(
+    tasks.Examples(jnp.eye(2), jnp.array([[1.0], [-1.0]]), jnp.ones(2)), 0.1, batch=2
+)
 RULES = {
+    "EpochDescent": (
+        EPOCHS,
+        models.MLP((2, 3, 1), layer=models.Dense.bounded, output=jnp.tanh, key=KEY),
+    ),
     "JointDirections": (JOINT, JOINT.init(jnp.eye(2, 3))),
+    "Classification": (CLASSES, CLASSES.init(MODELS["PairedImageCNN"][0])),
     "SlotClassification": (SLOT_CLASSIFICATION, SLOT_CLASSIFICATION.init(SLOT_CLASSIFIER[0])),
     "Regression": (REGRESSION, REGRESSION.init(REGRESSOR[0])),
     "KernelDirections": (DIRECTIONS, DIRECTIONS.init(jnp.eye(2, 3))),

@@ -100,3 +100,22 @@ def test_parameters_are_counted_from_arrays_and_from_shapes():
 def test_sizes_without_inputs_outputs_or_units_are_refused(sizes):
     with pytest.raises(ValueError, match="sizes must name inputs and outputs, all at least 1"):
         models.MLP(sizes, key=KEY)
+
+
+def test_layers_may_start_within_bounds_and_outputs_pass_through_a_function():
+    network = models.MLP((2, 500, 1), layer=models.Dense.bounded, output=jnp.tanh, key=KEY)
+    weights = np.concatenate([np.ravel(layer.weight) for layer in network.layers])
+    assert np.abs(weights).max() <= 0.5
+    np.testing.assert_allclose([weights.mean(), weights.std()], [0, 0.5 / 3**0.5], atol=0.03)
+    assert all((layer.bias == np.float32(0.1)).all() for layer in network.layers)
+    x = jnp.eye(2)
+    plain = eqx.tree_at(lambda n: n.layers, models.MLP((2, 500, 1), key=KEY), network.layers)
+    np.testing.assert_allclose(network(x), np.tanh(plain(x)), rtol=1e-6)
+
+
+def test_a_maker_of_layers_leaves_no_choice_of_their_start():
+    with pytest.raises(ValueError, match="`layer` makes layers as it sees fit"):
+        models.MLP((2, 1), layer=models.Dense.bounded, scaled=True, key=KEY)
+    network = models.MLP((2, 3, 1), output=jnp.tanh, key=KEY)
+    with pytest.raises(ValueError, match="outputs are those of its last layer"):
+        models.ANIL(network)

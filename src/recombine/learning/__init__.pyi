@@ -3,6 +3,8 @@ from ._adaptation import adapt as adapt
 from ._adaptation import inner_adamw as inner_adamw
 from ._adaptation import predict as predict
 from ._adaptation import query_loss as query_loss
+from ._classification import Classification as Classification
+from ._classification import ClassificationState as ClassificationState
 from ._converged_latents import LatentInference as LatentInference
 from ._converged_latents import PersistentLatents as PersistentLatents
 from ._converged_latents import PersistentState as PersistentState
@@ -16,6 +18,8 @@ from ._direction_kernels import DistanceKernel as DistanceKernel
 from ._direction_kernels import ProjectionKernel as ProjectionKernel
 from ._direction_kernels import Split as Split
 from ._direction_kernels import SplitKernel as SplitKernel
+from ._epochs import EpochDescent as EpochDescent
+from ._epochs import half_squared_loss as half_squared_loss
 from ._gradient import GradientDescent as GradientDescent
 from ._gradient import gradient_flow as gradient_flow
 from ._joint_directions import AdditiveKernel as AdditiveKernel
@@ -26,6 +30,9 @@ from ._kernel_directions import KernelDirections as KernelDirections
 from ._kernel_directions import gaussian_objective as gaussian_objective
 from ._kernel_directions import interpolation_norm as interpolation_norm
 from ._kernel_directions import log_evidence as log_evidence
+from ._label_losses import categorical_hinge as categorical_hinge
+from ._label_losses import multiclass_hinge as multiclass_hinge
+from ._label_losses import softmax_cross_entropy as softmax_cross_entropy
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
 from ._loop import train as train

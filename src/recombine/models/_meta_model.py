@@ -117,6 +117,8 @@ class ANIL(AbstractMetaModel[Dense]):
             raise ValueError("ANIL needs a network with a hidden layer: its body")
         if network.offset is not None:
             raise ValueError("ANIL needs a network without offset; its readout may have a bias")
+        if network.output is not None:
+            raise ValueError("ANIL needs a network whose outputs are those of its last layer")
         self.body = eqx.tree_at(lambda n: n.layers, network, network.layers[:-1])
         self.readout = network.layers[-1]
 

@@ -1,7 +1,7 @@
 """Fully connected networks, with their scaling and biases in the open."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import jax
@@ -40,6 +40,23 @@ class Dense(eqx.Module):
         bias = fan_in_uniform((outputs,), inputs, key=of_bias) if biases else None
         return cls(fan_in_uniform((inputs, outputs), inputs, key=of_weight), bias, False)
 
+    @classmethod
+    def bounded(
+        cls,
+        inputs: int,
+        outputs: int,
+        *,
+        bound: float = 0.5,
+        bias: float = 0.1,
+        key: PRNGKeyArray,
+    ) -> "Dense":
+        """A layer with weights uniform on ±bound, however many, and biases that are all alike.
+
+        By default as the layers of the TensorFlow playground start.
+        """
+        weight = jax.random.uniform(key, (inputs, outputs), float, -bound, bound)
+        return cls(weight, jnp.full(outputs, bias), False)
+
     def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
         # The scale is applied to the weights, which are fewer than the activations.
         scale = len(self.weight) ** -0.5 if self.scaled else 1.0
@@ -58,10 +75,14 @@ class MLP(eqx.Module):
     - `biases`: whether layers have biases.
     - `offset`: whether to add a vector of its own, at first 0, to the output.
     - `uniform`: if true, weights and biases start as `fan_in_uniform` instead. Not for `scaled`.
+    - `layer`: makes every layer instead, from its numbers of inputs and outputs and a `key`, as
+        `Dense.bounded` does.
+    - `output`: a function that outputs pass through, such as `jnp.tanh`.
     """
 
     layers: tuple[Dense, ...]
     offset: Float[Array, " outputs"] | None
+    output: Callable[[Array], Array] | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -71,26 +92,36 @@ class MLP(eqx.Module):
         biases: bool = True,
         offset: bool = False,
         uniform: bool = False,
+        layer: Callable[..., Dense] | None = None,
+        output: Callable[[Array], Array] | None = None,
         key: PRNGKeyArray,
     ):
         if len(sizes) < 2 or min(sizes) < 1:
             raise ValueError(f"sizes must name inputs and outputs, all at least 1; got {sizes}")
         if uniform and scaled:
             raise ValueError("uniform weights are scaled by their inputs already; drop `scaled`")
+        if layer is not None and (uniform or scaled or not biases):
+            raise ValueError(
+                "`layer` makes layers as it sees fit; drop `uniform`, `scaled`, `biases`"
+            )
 
-        def layer(a: int, b: int, key: PRNGKeyArray) -> Dense:
+        def make(a: int, b: int, key: PRNGKeyArray) -> Dense:
+            if layer is not None:
+                return layer(a, b, key=key)
             if uniform:
                 return Dense.uniform(a, b, biases=biases, key=key)
             weight = truncated_normal((a, b), 1.0 if scaled else a**-0.5, key=key)
             return Dense(weight, jnp.zeros(b) if biases else None, scaled)
 
         keys = jax.random.split(key, len(sizes) - 1)
-        self.layers = tuple(map(layer, sizes[:-1], sizes[1:], keys))
+        self.layers = tuple(map(make, sizes[:-1], sizes[1:], keys))
         self.offset = jnp.zeros(sizes[-1]) if offset else None
+        self.output = output
 
     def __call__(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples outputs"]:
         """The outputs for a batch of inputs."""
         for layer in self.layers[:-1]:
             x = jax.nn.relu(layer(x))
         y = self.layers[-1](x)
-        return y if self.offset is None else y + self.offset
+        y = y if self.offset is None else y + self.offset
+        return y if self.output is None else self.output(y)

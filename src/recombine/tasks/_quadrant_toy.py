@@ -62,7 +62,6 @@ class QuadrantToy(AbstractTask):
         points = self._points(labels, fractions)
         if self.informative:
             return points
-        # Put together rather than written into: a scatter takes minutes to compile.
         x = jnp.stack(
             [points.x[:, 0], (self.reach + self.margin) * (1 - 2 * fractions[:, 1])], axis=1
         )
