@@ -1,6 +1,7 @@
 from ._accuracy import component_accuracy as component_accuracy
 from ._accuracy import encoder_sharing as encoder_sharing
 from ._accuracy import route_accuracies as route_accuracies
+from ._component_dependence import component_dependence as component_dependence
 from ._decision_map import boundary_position as boundary_position
 from ._decision_map import decision_map as decision_map
 from ._decodability import Decodability as Decodability

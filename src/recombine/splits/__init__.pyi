@@ -1,6 +1,10 @@
 from ._code_distribution import AbstractCodes as AbstractCodes
 from ._code_distribution import HashedCodes as HashedCodes
 from ._code_distribution import ListedCodes as ListedCodes
+from ._component_distribution import ComponentDistribution as ComponentDistribution
+from ._component_distribution import is_compositional_split as is_compositional_split
+from ._conditional_independence import IndependenceReport as IndependenceReport
+from ._conditional_independence import conditional_independence as conditional_independence
 from ._factors import FactorTable as FactorTable
 from ._hashed_tuples import HashedTuples as HashedTuples
 from ._hold_out import Split as Split

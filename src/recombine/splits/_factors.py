@@ -51,23 +51,7 @@ class FactorTable:
         """
         if isinstance(table, FactorTable):
             return table
-        if isinstance(table, Mapping):
-            columns = [_plain(column) for column in table.values()]
-            if len({len(column) for column in columns}) > 1:
-                sizes = ", ".join(f"{n}: {len(c)}" for n, c in zip(table, columns, strict=True))
-                raise ValueError(f"columns must be equally long; these are not ({sizes})")
-            rows = list(zip(*columns, strict=True))
-            factors = list(table)
-        else:
-            rows = [tuple(_plain(row)) for row in _plain(table)]
-        if not rows:
-            raise ValueError("the table has no combinations; give at least one")
-        width = len(rows[0])
-        if any(len(row) != width for row in rows) or not width:
-            raise ValueError("every combination must have one value of every factor")
-        names = tuple(factors or (f"factor {f}" for f in range(width)))
-        if len(names) != width or len(set(names)) < width:
-            raise ValueError(f"{width} factors need as many different names, not {list(names)}")
+        names, rows = rows_of(table, factors)
         distinct = tuple(dict.fromkeys(rows))
         values = tuple(tuple(dict.fromkeys(column)) for column in zip(*distinct, strict=True))
         return cls(names, distinct, values)
@@ -107,6 +91,42 @@ class FactorTable:
 
     def __iter__(self) -> Iterator[Combination]:
         return iter(self.combinations)
+
+
+def rows_of(
+    table: Table | FactorTable, factors: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], list[Combination]]:
+    """The names of a table's factors, and all its rows."""
+    if isinstance(table, FactorTable):
+        return table.factors, list(table)
+    if isinstance(table, Mapping):
+        columns = [_plain(column) for column in table.values()]
+        if len({len(column) for column in columns}) > 1:
+            sizes = ", ".join(f"{n}: {len(c)}" for n, c in zip(table, columns, strict=True))
+            raise ValueError(f"columns must be equally long; these are not ({sizes})")
+        rows = list(zip(*columns, strict=True))
+        factors = list(table)
+    else:
+        rows = [tuple(_plain(row)) for row in _plain(table)]
+    if not rows:
+        raise ValueError("the table has no combinations; give at least one")
+    width = len(rows[0])
+    if any(len(row) != width for row in rows) or not width:
+        raise ValueError("every combination must have one value of every factor")
+    names = tuple(factors or (f"factor {f}" for f in range(width)))
+    if len(names) != width or len(set(names)) < width:
+        raise ValueError(f"{width} factors need as many different names, not {list(names)}")
+    return names, rows
+
+
+def rows_with(table: Table | FactorTable, factors: tuple[str, ...]) -> list[Combination]:
+    """All rows of a table that has the same factors as another, in that one's order."""
+    if isinstance(table, Mapping) and set(table) == set(factors):
+        table = {factor: table[factor] for factor in factors}
+    names, rows = rows_of(table, factors)
+    if names != factors:
+        raise ValueError(f"the tables have different factors: {list(factors)} and {list(names)}")
+    return rows
 
 
 def _plain(column: Sequence | np.ndarray) -> list:

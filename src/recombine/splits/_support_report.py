@@ -1,11 +1,11 @@
 """Can the trained combinations of a table support the others? Checked before any training."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-from ._factors import Combination, FactorTable, Table, Value
+from ._factors import Combination, FactorTable, Table, Value, rows_with
 from ._missing_combinations import (
     Part,
     are_determined,
@@ -209,7 +209,7 @@ def support_report(
     unseen: list[Value] = []
     found: dict[Place, list[Combination]] = {}
     if test is not None:
-        tested = _with_factors(test, trained.factors)
+        tested = FactorTable.of(rows_with(test, trained.factors), trained.factors)
         places = _places(trained, components, tested.combinations)
         for place, combination in zip(places, tested, strict=True):
             found.setdefault(place, []).append(combination)
@@ -224,18 +224,6 @@ def support_report(
         across=tuple(found.get("across", ())),
         new=tuple(found.get("new", ())),
     )
-
-
-def _with_factors(test: Table | FactorTable, factors: tuple[str, ...]) -> FactorTable:
-    """The tested combinations, with the factors of the trained ones in the same order."""
-    if isinstance(test, Mapping) and set(test) == set(factors):
-        test = {factor: test[factor] for factor in factors}
-    tested = FactorTable.of(test, factors)
-    if tested.factors != factors:
-        raise ValueError(
-            f"the tables have different factors: {list(factors)} and {list(tested.factors)}"
-        )
-    return tested
 
 
 def _places(
