@@ -31,6 +31,8 @@ from ._modular_network import ModularNetwork as ModularNetwork
 from ._modular_regressor import ModularRegressor as ModularRegressor
 from ._modular_regressor import module_inputs as module_inputs
 from ._modular_regressor import random_directions as random_directions
+from ._paired_image_cnn import Convolution as Convolution
+from ._paired_image_cnn import PairedImageCNN as PairedImageCNN
 from ._routing import RoutingNetwork as RoutingNetwork
 from ._routing import orthogonal_weights as orthogonal_weights
 from ._routing import routing_examples as routing_examples

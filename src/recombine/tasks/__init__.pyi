@@ -26,6 +26,8 @@ from ._image_routing import rotations as rotations
 from ._maze import Mazes as Mazes
 from ._maze import random_maze as random_maze
 from ._modular_teacher import ModularTeacher as ModularTeacher
+from ._paired_images import PairBatch as PairBatch
+from ._paired_images import PairedImages as PairedImages
 from ._preference_grid import PreferenceGrid as PreferenceGrid
 from ._quadrant_toy import QuadrantBatch as QuadrantBatch
 from ._quadrant_toy import QuadrantToy as QuadrantToy
