@@ -95,6 +95,21 @@ def test_seeds_are_thin_lines_apart_and_their_mean_is_thick():
     assert seeds.line.color == mean.line.color == figures.PALETTE[1]
 
 
+def test_a_band_is_one_population_deviation_wide_on_either_side_of_the_mean():
+    figure = figures.panels("", x="t", y="loss")
+    figures.add_band(figure, [0, 1], [[0.0, 1.0], [2.0, 1.0]], "trained", color=1)
+    band, mean = figure.data
+    assert list(mean.y) == [1, 1]
+    assert list(band.x) == [0, 1, 1, 0]
+    assert list(band.y) == [2, 1, 1, 0]
+    assert (band.fill, band.fillcolor, band.line.width) == ("toself", figures.PALETTE[1], 0)
+    assert (band.showlegend, mean.showlegend) == (False, True)
+    figures.add_band(figure, [0, 1], [[0.0, 1.0]], "alone")
+    assert len(figure.data) == 3
+    with pytest.raises(ValueError, match="x has 2 points, ys 3"):
+        figures.add_band(figure, [0, 1], [[0.0, 1.0, 2.0]], "long")
+
+
 def test_one_seed_is_one_line():
     figure = figures.panels("", x="", y="")
     figures.add_seeds(figure, X, X[None], "trained")

@@ -6,6 +6,7 @@ plotly itself is imported when the first figure is drawn.
 
 from ._graph import graph as graph
 from ._heatmaps import heatmaps as heatmaps
+from ._marks import add_band as add_band
 from ._marks import add_curve as add_curve
 from ._marks import add_level as add_level
 from ._marks import add_points as add_points

@@ -65,6 +65,51 @@ def add_seeds(
                  layer="mean")  # fmt: skip
 
 
+def add_band(
+    figure: "go.Figure",
+    x: ArrayLike,
+    ys: ArrayLike,
+    name: str,
+    *,
+    color: int | str = 0,
+    panel: int = 0,
+) -> None:
+    """The mean over seeds as a thick line, and a band of one standard deviation on either side.
+
+    The deviation is that of these seeds, divided by their number (not by one less).
+
+    **Arguments:**
+
+    - `x`: `[points]`.
+    - `ys`: `[seeds, points]`.
+    - `color`: a place in the palette, or a colour.
+    """
+    x, ys = np.asarray(x), np.atleast_2d(np.asarray(ys, float))
+    if ys.shape[1] != len(x):
+        raise ValueError(f"{name}: x has {len(x)} points, ys {ys.shape[1]}")
+    hue = color_of(color)
+    average, deviation = ys.mean(axis=0), ys.std(axis=0)
+    if len(ys) > 1:
+        _scatter(
+            figure,
+            panel,
+            x=np.concatenate([x, x[::-1]]),
+            y=np.concatenate([average + deviation, (average - deviation)[::-1]]),
+            name=name,
+            color=hue,
+            line={"color": hue, "width": 0},
+            fill="toself",
+            fillcolor=hue,
+            opacity=0.2,
+            legend=False,
+            layer="seeds",
+            hoverinfo="skip",
+        )
+    line = {"color": hue, "width": 2.5}
+    _scatter(figure, panel, x=x, y=average, name=name, line=line, color=hue,
+             layer="mean")  # fmt: skip
+
+
 def add_curve(
     figure: "go.Figure",
     x: ArrayLike,
