@@ -18,6 +18,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+data_app = typer.Typer(
+    name="data",
+    help="Real data sets: what there is, and how to get it.",
+    no_args_is_help=True,
+)
+app.add_typer(data_app)
+
 StudyNames = Annotated[
     list[str] | None,
     typer.Argument(metavar="STUDY...", help="Studies, families, or Python files that define one."),
@@ -339,6 +346,43 @@ def export(
     with Store.open(store) as opened:
         rows = export_measurements(opened, to)
     print(f"{rows} measurements: {to}")
+
+
+@data_app.command("list")
+def list_data(as_json: JsonOption = False) -> None:
+    """List every data set: what it is, its size and licence, whether it is here, who reads it."""
+    from recombine.lab.data_use import describe_data
+
+    found = describe_data()
+    if as_json:
+        _print_json({"data": found})
+        return
+    from recombine.lab.tables import data_table
+
+    _console().print(data_table(found))
+
+
+@data_app.command("get")
+def get_data(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets.")],
+) -> None:
+    """Get data sets into the cache, verified; what is there is not got again."""
+    import time
+
+    from recombine.data import data_set, get
+    from recombine.lab.data_progress import DataProgress
+
+    chosen = [data_set(name) for name in names]  # all are refused if one is misspelt
+    console = _console(stderr=True)
+    for one in chosen:
+        started = time.monotonic()
+        with DataProgress(one.name, console) as progress:
+            got = get(one.name, progress)
+        for reason in got.passed_over:
+            print(f"{one.name}: passed over {reason}")
+        took = f", from {got.source} in {time.monotonic() - started:.1f} s" if got.source else ""
+        place = f"{one.megabytes} in {got.folder}" if one.files else "comes with the package"
+        print(f"{one.name}: {place}{took}")
 
 
 def main() -> None:

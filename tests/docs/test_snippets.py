@@ -112,6 +112,10 @@ def test_every_command_in_the_docs_exists():
     for page, line in commands():
         verb, *words = shlex.split(line, comments=True)
         assert verb in known, f"{page}: recombine {line}"
-        options = {name for p in known[verb].params for name in p.opts}
+        command = known[verb]
+        if hasattr(command, "commands"):  # a group: `data list`
+            assert words[0] in command.commands, f"{page}: recombine {line}"
+            command = command.commands[words.pop(0)]
+        options = {name for p in command.params for name in p.opts}
         used = {word for word in words if word.startswith("--")}
         assert used <= options, f"{page}: recombine {line}"

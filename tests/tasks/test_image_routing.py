@@ -52,6 +52,15 @@ def test_rotations_agree_with_a_loop_over_pixels(shape, degrees):
         )
 
 
+def test_colours_are_rotated_each_like_an_image_without():
+    images = np.random.default_rng(0).random((2, 6, 5, 3)).astype(np.float32)
+    ours = np.asarray(rotations(7, (6, 5, 3))(jnp.asarray(images.reshape(2, -1))))
+    grey = rotations(7, (6, 5))
+    for channel in range(3):
+        alone = np.asarray(grey(jnp.asarray(images[..., channel].reshape(2, -1))))
+        assert np.array_equal(ours.reshape(2, 7, 30, 3)[..., channel], alone)
+
+
 def test_rotations_by_right_angles_are_exact_and_counter_clockwise():
     image = np.arange(1, 65, dtype=np.float32).reshape(8, 8)
     ours = np.asarray(rotations(3, (8, 8), degrees=270.0)(jnp.asarray(image.reshape(1, -1))))

@@ -1,4 +1,5 @@
 from ._cache import Got as Got
+from ._cache import data_set as data_set
 from ._cache import get as get
 from ._cache import is_cached as is_cached
 from ._cache import require as require
@@ -7,6 +8,7 @@ from ._images import digits as digits
 from ._images import mnist as mnist
 from ._images import normalised as normalised
 from ._images import prototypes as prototypes
+from ._images import resized as resized
 from ._images import template_mixtures as template_mixtures
 from ._load import load as load
 from ._load import text as text

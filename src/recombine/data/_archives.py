@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from ._download import Unavailable
+from ._download import Damaged, Unavailable
 
 DAMAGES = (
     EOFError,
@@ -37,12 +37,11 @@ def unpack(archive: Path, wanted: Collection[str], into: Path) -> None:
             target = into / (name if name in wanted else plain)
             if target.name not in wanted or target.exists():
                 continue
-            if target.name != name:
-                content = gzip.GzipFile(fileobj=content)
+            whole = content if target.name == name else gzip.GzipFile(fileobj=content)
             with open(target, "wb") as out:
-                shutil.copyfileobj(content, out)
+                shutil.copyfileobj(whole, out)
     except DAMAGES as error:
-        raise Unavailable(f"{archive.name} is damaged ({error})") from None
+        raise Damaged(f"{archive.name} is damaged ({error})") from None
 
 
 def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
@@ -51,7 +50,7 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
         with _deb(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             yield from _tar_files(tar)
     elif archive.suffix == ".tgz" or archive.name.endswith(".tar.gz"):
-        with tarfile.open(archive) as tar:
+        with tarfile.open(archive, "r:gz") as tar:
             yield from _tar_files(tar)
     elif archive.suffix in (".zip", ".whl"):
         with zipfile.ZipFile(archive) as zipped:
@@ -85,4 +84,4 @@ def _deb(archive: Path) -> Iterator[IO[bytes]]:
         yield process.stdout
         process.stdout.read()  # it must not end on a full pipe
         if process.wait():
-            raise Unavailable(f"{archive.name} is damaged (dpkg-deb does not read it)")
+            raise Damaged(f"{archive.name} is damaged (dpkg-deb does not read it)")

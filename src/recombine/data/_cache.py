@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from errno import EDQUOT, EFBIG, ENOSPC
 from hashlib import file_digest
 from pathlib import Path
+from typing import Any
 
 from ..lab.errors import UserError, nearest
 from ..lab.folders import data_folder
-from ._download import Tell, Unavailable
+from ._download import Damaged, Tell, Unavailable
 from ._sets import DATA_SETS, DataSet, File
 from ._sources import AbstractSource, Placed
 
@@ -83,16 +84,11 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
             shutil.rmtree(parts, ignore_errors=True)
             folder.rmdir()  # if there is nothing in it
         full = error.errno in (ENOSPC, EDQUOT, EFBIG)
-        room = f"; it needs {megabytes(data.size)}, and as much again while it is got"
+        room = f"; it needs {data.megabytes}, and as much again while it is got"
         raise UserError(
             f"{name} cannot be written to {folder} ({error.strerror or error})"
             f"{room if full else ''}: RECOMBINE_DATA names another folder"
         ) from None
-
-
-def megabytes(size: int) -> str:
-    """`55010048` as `55.0 MB`."""
-    return f"{size / 1e6:.1f} MB"
 
 
 def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
@@ -105,13 +101,13 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
         try:
             with _staging(folder) as staging:
                 source.fetch([file.name for file in data.files], staging, parts, tell)
-                faults = _faults(data, staging)
-                if faults:
-                    shutil.rmtree(parts, ignore_errors=True)  # it was whole, and wrong
-                    raise Unavailable("; ".join(faults))
+                if faults := _faults(data, staging):
+                    raise Damaged("; ".join(faults))
                 for file in data.files:
                     os.replace(staging / file.name, folder / file.name)
         except Unavailable as reason:
+            if isinstance(reason, Damaged):
+                shutil.rmtree(parts, ignore_errors=True)
             reasons.append(f"{source}: {reason}")
         else:
             _remember(data, folder)
@@ -162,7 +158,7 @@ def _faults(data: DataSet, folder: Path) -> list[str]:
     return found
 
 
-def _fault(path: Path, file: File, known: list[int] | None) -> str:
+def _fault(path: Path, file: File, known: Any) -> str:
     if not path.is_file():
         return f"{file.name} is not there"
     if path.stat().st_size != file.size:
@@ -179,7 +175,7 @@ def _stamp(path: Path) -> list[int]:
     return [found.st_size, found.st_mtime_ns]
 
 
-def _record(folder: Path) -> dict[str, list[int]]:
+def _record(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / RECORD).read_text())
     except (OSError, ValueError):

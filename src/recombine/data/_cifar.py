@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._download import Unavailable
+from ._download import Damaged, Unavailable
 
 TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
 TEST = ("test_batch",)
@@ -56,7 +56,7 @@ def _labels(file: Path) -> np.ndarray:
     try:
         return np.array(json.loads(file.read_bytes()), np.uint8)
     except (OSError, ValueError) as error:
-        raise Unavailable(f"{file.name} cannot be read ({error})") from None
+        raise Damaged(f"{file.name} cannot be read ({error})") from None
 
 
 def _pixels(file: Path, images: int) -> np.ndarray:
@@ -67,4 +67,4 @@ def _pixels(file: Path, images: int) -> np.ndarray:
         with Image.open(file) as sheet:
             return np.asarray(sheet).reshape(images, 1024, 3)
     except (OSError, SyntaxError, ValueError) as error:  # all of them are what damage leads to
-        raise Unavailable(f"{file.name} cannot be read ({error})") from None
+        raise Damaged(f"{file.name} cannot be read ({error})") from None

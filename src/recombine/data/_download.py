@@ -24,6 +24,10 @@ class Unavailable(Exception):
     """A source does not give what is asked of it: one line that says why."""
 
 
+class Damaged(Unavailable):
+    """What a source gave is not what it should be: there is no going on with it."""
+
+
 def download(address: str, file: Path, tell: Tell) -> Path:
     """Fetch `address` into `file`; one that is there is taken as it is.
 

@@ -55,6 +55,41 @@ def normalised(data: ImageData) -> ImageData:
     return eqx.tree_at(lambda d: (d.train_images, d.test_images), data, replace_fn=scaled)
 
 
+def resized(data: ImageData, side: int) -> ImageData:
+    """The same images with `side` rows and columns, fewer than they have.
+
+    Every new pixel is the mean over the area that it covers: average pooling, where `side` divides
+    the size, and with the fractions of pixels that it covers where it does not.
+    """
+    if not 1 <= side <= min(data.shape[:2]):
+        size = " x ".join(map(str, data.shape[:2]))
+        raise ValueError(f"side={side} is not between 1 and the size of the images, {size}")
+    means = [_covered(side, size).astype(np.float32) for size in data.shape[:2]]
+
+    def averaged(images: Array) -> Array:
+        pixels = np.asarray(images).reshape(-1, *data.shape[:2], math.prod(data.shape[2:]))
+        small = np.einsum("yr,xc,nrcp->nyxp", *means, pixels, optimize=True)
+        return jnp.asarray(small.reshape(len(pixels), -1), images.dtype)
+
+    return ImageData(
+        train_images=averaged(data.train_images),
+        train_labels=data.train_labels,
+        test_images=averaged(data.test_images),
+        test_labels=data.test_labels,
+        shape=(side, side, *data.shape[2:]),
+        classes=data.classes,
+        name=data.name,
+    )
+
+
+def _covered(side: int, size: int) -> np.ndarray:
+    """The fraction of new pixel i that old pixel j makes up: [side, size]."""
+    edges = np.arange(side + 1) * size / side
+    old = np.arange(size)
+    overlap = np.minimum(edges[1:, None], old + 1) - np.maximum(edges[:-1, None], old)
+    return np.maximum(overlap, 0) * side / size
+
+
 def digits() -> ImageData:
     """The 8 x 8 handwritten digits that ship with scikit-learn: 1,297 to train, 500 to test.
 

@@ -35,6 +35,11 @@ class DataSet:
         return sum(file.size for file in self.files)
 
     @property
+    def megabytes(self) -> str:
+        """Its size in words: `55.0 MB`."""
+        return f"{self.size / 1e6:.1f} MB"
+
+    @property
     def downloads(self) -> tuple[str, ...]:
         """The files to place by hand: what its first address has."""
         return next((s.files for s in self.sources if isinstance(s, Web)), ())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .claims import Verdict, judge
+from .data_use import require_data
 from .engine import Engine, Event, Finished, Job, LocalEngine
 from .errors import UserError
 from .registry import load, select
@@ -50,6 +51,7 @@ def plan(
     for reference, study in studies.items():
         overrides = study.parse(_meant_for(study, assignments, list(studies.values())))
         trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=overrides)
+        require_data(trials)
         plans.append(Plan(reference, study, Settings(preset, dict(trials[0].overrides)), trials))
     return plans
 

@@ -1,6 +1,7 @@
 """Results as tables for the terminal."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -32,6 +33,26 @@ def ours(beside: Beside, results: Results) -> tuple[str, str]:
     mean, low, high = confidence_interval(values)
     spread = "" if len(values) < 2 or low == high else f"[{number(low)}, {number(high)}]"
     return number(mean), spread
+
+
+def data_table(found: Sequence[dict[str, Any]]) -> Table:
+    """What `describe_data` says of every data set."""
+    table = Table(title="data sets", title_justify="left", show_lines=True)
+    table.caption = "`recombine data get NAME` gets one that is not here"
+    for column in ("data set", "what it is", "size", "licence", "where", "read by"):
+        table.add_column(column, overflow="fold")
+    for one in found:
+        where = one["folder"] or "comes with the package"
+        studies = [use["study"] for use in one["studies"]]
+        table.add_row(
+            one["name"],
+            one["title"],
+            f"{one['bytes'] / 1e6:.1f} MB" if one["bytes"] else "",
+            one["licence"],
+            escape(where) if one["cached"] else "not here",
+            "\n".join([f"--set data={one['name']}:", *studies] if studies else []),
+        )
+    return table
 
 
 def beside_table(study: Study, results: Results) -> Table:

@@ -41,7 +41,9 @@ def pixel_permutations(domains: int, pixels: int) -> PixelTransforms:
     return PixelTransforms(jnp.asarray(source, jnp.int32), jnp.ones((domains, pixels), bool))
 
 
-def rotations(domains: int, shape: tuple[int, int], *, degrees: float = 180.0) -> PixelTransforms:
+def rotations(
+    domains: int, shape: tuple[int, int] | tuple[int, int, int], *, degrees: float = 180.0
+) -> PixelTransforms:
     """Rotation by `degrees * i / domains` counter-clockwise about the centre, for domain i.
 
     Nearest neighbour, the size of the image is kept, and what comes from outside is 0.
@@ -49,18 +51,21 @@ def rotations(domains: int, shape: tuple[int, int], *, degrees: float = 180.0) -
     **Arguments:**
 
     - `domains`: M.
-    - `shape`: rows and columns of an image.
+    - `shape`: rows and columns of an image, and channels if it has colours.
     - `degrees`: the range; 180 in the paper's text, 270 in its code.
     """
-    rows, columns = shape
-    y, x = np.indices(shape).reshape(2, -1) - np.array([[(rows - 1) / 2], [(columns - 1) / 2]])
+    rows, columns, channels = (*shape, 1)[:3]
+    centre = np.array([[(rows - 1) / 2], [(columns - 1) / 2]])
+    y, x = np.indices((rows, columns)).reshape(2, -1) - centre
     theta = np.deg2rad(degrees * np.arange(domains) / domains)[:, None]
     from_y = np.sin(theta) * x + np.cos(theta) * y + (rows - 1) / 2
     from_x = np.cos(theta) * x - np.sin(theta) * y + (columns - 1) / 2
     # Rounding to nine digits first keeps right angles exact in spite of cos(90 degrees) = 6e-17.
     r, c = (np.floor(np.round(a, 9) + 0.5).astype(int) for a in (from_y, from_x))
     inside = (r >= 0) & (r < rows) & (c >= 0) & (c < columns)
-    source = np.where(inside, r * columns + c, 0)
+    first = channels * np.where(inside, r * columns + c, 0)
+    source = (first[:, :, None] + np.arange(channels)).reshape(domains, -1)
+    inside = inside.repeat(channels, axis=1)
     return PixelTransforms(jnp.asarray(source, jnp.int32), jnp.asarray(inside))
 
 

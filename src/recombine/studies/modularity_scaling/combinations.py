@@ -111,7 +111,7 @@ study = Study(
             seeds=5,
             conditions=CONDITIONS,
             settings=AS_PUBLISHED | {"k": 6, "held_out": 0.1},
-            cost="a day on an accelerator: 300 million weights a network; needs image files",
+            cost="a day on an accelerator: 300 million weights a network; needs cifar-10",
         ),
     },
     claims=(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
-from recombine.lab import Reference, Run, data_folder, reference
+from recombine.lab import Reference, Run, reference
 
 FAMILY = "modularity-scaling"
 CHANCE = 10.0
@@ -39,8 +39,11 @@ class Config:
     method: Literal["monolithic", "modular", "kernel", "oracle"] = "modular"
     """One network; modules with random projections, with those that the kernel rule finds, or with
     random ones that see one image only."""
-    data: Literal["digits", "templates", "mnist"] = "digits"
-    """Images: 8x8 digits, synthetic mixtures of templates, or MNIST from its files."""
+    data: Literal["digits", "templates", "mnist", "fashion-mnist", "cifar-10"] = "digits"
+    """Images: 8x8 digits, synthetic mixtures of templates, or a data set that `recombine data get`
+    gets."""
+    side: int | None = None
+    """Rows and columns that images are averaged to; none: those that they have."""
     k: int = 4
     """Images in an input."""
     held_out: float = 0.0
@@ -265,8 +268,8 @@ def report_projections(config: Config, before, after, shape: tuple[int, ...], ru
 
 def load(config: Config, key) -> Any:
     """The images that `config` names; synthetic ones are drawn with `key`."""
-    if config.data == "digits":
-        return data.digits()
-    if config.data == "mnist":
-        return data.mnist(data_folder("mnist"))
-    return data.template_mixtures(key=key)
+    if config.data == "templates":
+        images = data.template_mixtures(key=key)
+    else:
+        images = data.load(config.data)
+    return images if config.side is None else data.resized(images, config.side)

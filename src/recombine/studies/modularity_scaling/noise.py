@@ -155,7 +155,7 @@ study = Study(
             seeds=4,
             conditions=grid(noise=(0.0, 0.3, 1.0, 3.0, 10.0, 30.0), method=tuple(METHODS)),
             settings=AS_PUBLISHED | {"k": 6},
-            cost="days on an accelerator: 300 million weights a network; needs image files",
+            cost="days on an accelerator: 300 million weights a network; needs cifar-10",
         ),
     },
     claims=(

@@ -231,7 +231,7 @@ study = Study(
             seeds=10,
             conditions=PAPER_CONDITIONS,
             settings=SETTINGS_OF_TABLES,
-            cost="days on an accelerator; needs MNIST",
+            cost="days on an accelerator; needs mnist",
         ),
     },
     claims=(

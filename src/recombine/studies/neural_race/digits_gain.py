@@ -99,7 +99,7 @@ study = Study(
                 for gain in (10.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
             ),
             settings=SETTINGS_OF_TABLES,
-            cost="days on an accelerator; needs MNIST",
+            cost="days on an accelerator; needs mnist",
         ),
     },
     claims=(

@@ -1,12 +1,13 @@
 """What one trial of the image studies does, and the paper's tables of settings."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
-from recombine.lab import Run, data_folder
+from recombine.lab import Run
 
 CHANCE = 0.1
 
@@ -15,8 +16,10 @@ CHANCE = 0.1
 class Config:
     """Settings of the image-routing studies."""
 
-    data: Literal["digits", "mnist", "prototypes"] = "digits"
-    """Images: 8x8 digits, MNIST from its files, or synthetic classes."""
+    data: Literal["digits", "mnist", "fashion-mnist", "cifar-10", "prototypes"] = "digits"
+    """Images: 8x8 digits, a data set that `recombine data get` gets, or synthetic classes."""
+    side: int | None = None
+    """Rows and columns that images are averaged to; none: those that they have."""
     inputs: Literal["permuted", "rotated"] = "permuted"
     """Input domains: a pixel permutation or a rotation each."""
     labels: Literal["random", "lexicographic"] = "random"
@@ -66,8 +69,9 @@ def trial(config: Config, key, run: Run) -> None:
 
     label_key, mask_key, weight_key, batch_key = jax.random.split(key, 4)
     images = load(config)
+    pixels = math.prod(images.shape)
     if config.inputs == "permuted":
-        transforms = tasks.pixel_permutations(config.M, images.shape[0] * images.shape[1])
+        transforms = tasks.pixel_permutations(config.M, pixels)
     else:
         transforms = tasks.rotations(config.M, images.shape)
     if config.labels == "random":
@@ -78,7 +82,7 @@ def trial(config: Config, key, run: Run) -> None:
     build = models.GatedClassifier if config.network == "gated" else models.UnsharedClassifier
     model = build(
         config.M,
-        images.shape[0] * images.shape[1],
+        pixels,
         config.width,
         images.classes,
         gain=config.gain,
@@ -111,10 +115,10 @@ def trial(config: Config, key, run: Run) -> None:
 
 def load(config: Config):
     """The images that `config` names."""
-    if config.data == "digits":
-        return data.digits()
-    if config.data == "mnist":
-        return data.mnist(data_folder("mnist"))
     import jax
 
-    return data.prototypes(key=jax.random.key(0))
+    if config.data == "prototypes":
+        images = data.prototypes(key=jax.random.key(0))
+    else:
+        images = data.load(config.data)
+    return images if config.side is None else data.resized(images, config.side)

@@ -1,0 +1,46 @@
+"""Which data sets studies read: by convention, the one that the setting `data` names."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from recombine import data
+
+from .folders import data_folder
+from .registry import load, select
+from .study import Study, Trial
+
+
+def require_data(trials: Iterable[Trial]) -> None:
+    """Refuse trials whose data set is not there, with the command that gets it."""
+    for name in dict.fromkeys(str(trial.config.get("data")) for trial in trials):
+        if name in data.DATA_SETS:
+            data.require(name)
+
+
+def describe_data() -> list[dict[str, Any]]:
+    """Every data set, whether it is there, and which studies can read it."""
+    studies = [load(name) for name in select([])]
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "bytes": one.size,
+            "licence": one.licence,
+            "cached": data.is_cached(one.name),
+            "folder": str(data_folder(one.name)) if one.files else None,
+            "sources": [str(source) for source in one.sources],
+            "studies": [use for study in studies if (use := _use(study, one.name))],
+        }
+        for one in data.DATA_SETS.values()
+    ]
+
+
+def _use(study: Study, name: str) -> dict[str, Any] | None:
+    """How a study comes to read a data set, if it can: a setting, and the presets that have it."""
+    kind = get_type_hints(study.config).get("data")
+    if get_origin(kind) is not Literal or name not in get_args(kind):
+        return None
+    presets = {t.preset for p in study.presets for t in study.trials(p, seeds=1)
+               if t.config["data"] == name}  # fmt: skip
+    in_order = [preset for preset in study.presets if preset in presets]
+    return {"study": study.name, "set": f"data={name}", "presets": in_order}
