@@ -44,8 +44,9 @@ class QuadrantToy(AbstractTask):
         Y_2 is the sign of X_2 there, too.
     """
 
-    reach: float | Float[Array, ""] = 5.0
-    margin: float | Float[Array, ""] = 0.3
+    # Arrays, so that both kinds of coordinates share one compilation.
+    reach: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=5.0)
+    margin: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.3)
     informative: bool = eqx.field(static=True, default=True)
 
     @classmethod

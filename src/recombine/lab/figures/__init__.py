@@ -11,9 +11,11 @@ from ._marks import add_curve as add_curve
 from ._marks import add_level as add_level
 from ._marks import add_points as add_points
 from ._marks import add_reference as add_reference
+from ._marks import add_scatter as add_scatter
 from ._marks import add_seeds as add_seeds
 from ._marks import add_theory as add_theory
 from ._panels import panels as panels
+from ._steps import add_steps as add_steps
 from ._theme import PALETTE as PALETTE
 from ._theme import shade as shade
 from ._theme import template as template

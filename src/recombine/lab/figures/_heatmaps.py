@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._panels import anchor, axis, panel_title
+from ._places import Places
 from ._theme import DIVERGING, INK, MUTED, PALETTE, SEQUENTIAL, scale, template
 
 if TYPE_CHECKING:
@@ -32,8 +33,12 @@ def heatmaps(
     diverging: bool = False,
     shared_scale: bool = True,
     framed: Sequence[bool] | None = None,
+    across: Sequence[float] | Sequence[str] | np.ndarray | None = None,
+    along: Sequence[float] | Sequence[str] | np.ndarray | None = None,
+    blue_is_high: bool = False,
+    smooth: bool = False,
 ) -> "go.Figure":
-    """A grid of heat maps, the first row of each array at the top.
+    """A grid of heat maps, the first row of each array at the top, or as `along` says.
 
     **Arguments:**
 
@@ -44,6 +49,12 @@ def heatmaps(
     - `diverging`: whether zero is the middle of the colour scale.
     - `shared_scale`: whether one colour means one number in all of them.
     - `framed`: which ones get a frame.
+    - `across`: where the columns are, or what they are called; the same in all of them.
+    - `along`: the same of the rows. Rows at numbers run upwards, all others downwards.
+    - `blue_is_high`: turn the diverging scale round, so that blue stands for positive numbers.
+    - `smooth`: blend neighbouring cells into each other: samples of a smooth function.
+
+    `add_steps` gives the figure a slider. Heat maps with `across` or `along` are never tiles.
     """
     images = [np.atleast_2d(np.asarray(a, float)) for a in arrays]
     if not images:
@@ -53,18 +64,22 @@ def heatmaps(
     for what, values in (("titles", names), ("framed", frames)):
         if len(values) != len(images):
             raise ValueError(f"{len(values)} {what} for {len(images)} arrays")
-    colors = _Colors(diverging)
+    places = Places(across, along)
+    places.check(images)
+    colors = _Colors(diverging, blue_is_high)
     tiled = len(images) > MOST_PANELS and shared_scale and len({i.shape for i in images}) == 1
-    draw = _tiles if tiled else _panels
-    return draw(images, names, frames, columns, x, y, colors, shared_scale)
+    if tiled and not places.any:
+        return _tiles(images, names, frames, columns, x, y, colors)
+    return _panels(images, names, frames, columns, x, y, colors, shared_scale, places, smooth)
 
 
 class _Colors:
     """The colour scale, and the range of numbers that it stands for."""
 
-    def __init__(self, diverging: bool):
+    def __init__(self, diverging: bool, blue_is_high: bool = False):
         self.diverging = diverging
-        self.scale = scale(DIVERGING if diverging else SEQUENTIAL)
+        both = DIVERGING[::-1] if blue_is_high else DIVERGING
+        self.scale = scale(both if diverging else SEQUENTIAL)
         self.frame = INK if diverging else PALETTE[1]
 
     def range(self, images: Sequence[np.ndarray], low: str, high: str) -> dict[str, float]:
@@ -82,7 +97,7 @@ class _Colors:
         return {"colorscale": self.scale, "colorbar": bar, **self.range(images, "cmin", "cmax")}
 
 
-def _tiles(images, names, frames, columns, x, y, colors: _Colors, shared: bool) -> "go.Figure":
+def _tiles(images, names, frames, columns, x, y, colors: _Colors) -> "go.Figure":
     import plotly.graph_objects as go
 
     count, (high, wide) = len(images), images[0].shape
@@ -163,7 +178,18 @@ def _frames(
                       hoverinfo="skip", showlegend=False)  # fmt: skip
 
 
-def _panels(images, names, frames, columns, x, y, colors: _Colors, shared: bool) -> "go.Figure":
+def _panels(
+    images,
+    names,
+    frames,
+    columns,
+    x,
+    y,
+    colors: _Colors,
+    shared: bool,
+    places: Places,
+    smooth: bool,
+) -> "go.Figure":
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
@@ -172,8 +198,9 @@ def _panels(images, names, frames, columns, x, y, colors: _Colors, shared: bool)
     rows = -(-count // columns)
     aspect = max(i.shape[0] / i.shape[1] for i in images)
     beside = 24 if shared else BAR
-    above = (30 if any(names) else 12) + (22 if x else 0)
-    left = LEFT if y else RIGHT
+    below, beside_labels = places.room()
+    above = (30 if any(names) else 12) + (22 if x else 0) + below
+    left = (LEFT if y else RIGHT) + beside_labels
     between = beside + left - RIGHT
     frame = left + RIGHT + BAR
     panel = min(PANEL, (WIDEST - frame - (columns - 1) * between) / columns)
@@ -188,7 +215,7 @@ def _panels(images, names, frames, columns, x, y, colors: _Colors, shared: bool)
         horizontal_spacing=between / width,
         vertical_spacing=above / height,
     )  # fmt: skip
-    top, bottom = (34 if any(names) else 12), 16 + (24 if x else 0)
+    top, bottom = (34 if any(names) else 12), 16 + (24 if x else 0) + below
     narrow: dict[str, Any] = {"width": None, "height": stacked + top + bottom}
     narrow_bars = {}
     for i, image in enumerate(images):
@@ -202,18 +229,23 @@ def _panels(images, names, frames, columns, x, y, colors: _Colors, shared: bool)
             go.Heatmap(
                 z=image,
                 name=names[i],
-                hovertemplate="row %{y}, column %{x}: %{z:.4~g}<extra></extra>",
+                hovertemplate=places.hover(x, y),
                 xaxis=anchor(i, "x"),
                 yaxis=anchor(i, "y"),
+                zsmooth="best" if smooth else None,
+                **places.trace(),
                 **own,
             )
         )
         line = {"showline": True, "mirror": True, "linecolor": colors.frame, "linewidth": 2.5}
-        plain = {"showgrid": False, "ticks": "", "showticklabels": False, "showline": False}
+        plain = {"showgrid": False, "ticks": "", "showline": False}
         look = plain | (line if frames[i] else {}) | {"constrain": "domain"}
-        figure.layout[axis(i, "x")].update(look | {"title": {"text": x}})
+        figure.layout[axis(i, "x")].update(look | places.ticks("x") | {"title": {"text": x}})
         figure.layout[axis(i, "y")].update(
-            look | {"title": {"text": y}, "autorange": "reversed", "scaleanchor": anchor(i, "x")}
+            look
+            | places.ticks("y")
+            | {"title": {"text": y}, "scaleanchor": anchor(i, "x"), "scaleratio": places.ratio}
+            | ({} if places.upwards else {"autorange": "reversed"})
         )
         upper = 1 - i * (NARROW_PANEL * aspect + above) / stacked
         lower = max(upper - NARROW_PANEL * aspect / stacked, 0)

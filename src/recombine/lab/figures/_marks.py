@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 # What is drawn over what, whatever the order of the calls.
-LAYERS = ("seeds", "curve", "mean", "theory", "reference")
+LAYERS = ("seeds", "curve", "scatter", "mean", "theory", "reference")
 HOLLOW = ("diamond", "square", "triangle-up", "circle")
 
 
@@ -214,6 +214,30 @@ def add_points(
         else None,
         layer="mean",
     )
+
+
+def add_scatter(
+    figure: "go.Figure",
+    x: ArrayLike,
+    y: ArrayLike,
+    name: str,
+    *,
+    color: int | str = 0,
+    panel: int = 0,
+    symbol: str = "circle",
+    legend: bool = True,
+) -> None:
+    """Points of a plane, over a heat map or not: `x` and `y` are `[points]`.
+
+    **Arguments:**
+
+    - `symbol`: one of plotly's: `"circle"`, `"triangle-up"`, `"square"`...
+    - `legend`: whether the name has an entry in the legend; heat maps leave no room for one.
+    """
+    hue = color_of(color)
+    marker = {"symbol": symbol, "size": 6, "color": hue, "line": {"color": PAPER, "width": 1}}
+    _scatter(figure, panel, x=np.asarray(x), y=np.asarray(y), name=name, color=hue,
+             mode="markers", marker=marker, layer="scatter", legend=legend)  # fmt: skip
 
 
 def add_reference(

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 DIGITS = 5
 """Significant digits of the numbers in a page's figures. The table of their data has them all."""
 
-COLUMNS = ("panel", "series", "kind", "line", "x", "y", "low", "high", "row", "column", "value")
+COLUMNS = ("panel", "series", "kind", "step", "line", "x", "y", "low", "high", "row", "column",
+           "value")  # fmt: skip
 
 
 def to_json(figure: "go.Figure") -> str:
@@ -36,7 +37,7 @@ def to_json(figure: "go.Figure") -> str:
 def to_csv(figure: "go.Figure") -> str:
     """The numbers that `figure` shows, one row each; empty where it is a drawing."""
     titles = _panels(figure)
-    blocks = [block for trace in figure.to_dict()["data"] for block in _blocks(trace, titles)]
+    blocks = [block for trace in _all_traces(figure.to_dict()) for block in _blocks(trace, titles)]
     used = [c for c in COLUMNS if any(c in b.head or c in b.columns for b in blocks)]
     if not blocks:
         return ""
@@ -130,6 +131,18 @@ def _panels(figure: "go.Figure") -> list[str]:
     return list(meta.get("panels", ())) if isinstance(meta, dict) else []
 
 
+def _all_traces(figure: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The traces of a figure; of those that change over its steps, all versions."""
+    frames = figure.get("frames") or ()
+    changing = {i for frame in frames for i in frame["traces"]}
+    for i, trace in enumerate(figure["data"]):
+        if i not in changing:
+            yield trace
+    for frame in frames:
+        for i, changed in zip(frame["traces"], frame["data"], strict=True):
+            yield figure["data"][i] | {"z": changed["z"], "step": frame["name"]}
+
+
 def _blocks(trace: dict[str, Any], titles: list[str]) -> Iterator[_Block]:
     meta = trace["meta"] if isinstance(trace.get("meta"), dict) else {}
     place = int(str(trace.get("xaxis") or "x")[1:] or 1) - 1
@@ -140,7 +153,9 @@ def _blocks(trace: dict[str, Any], titles: list[str]) -> Iterator[_Block]:
     }
     head = {k: v for k, v in head.items() if v}
     if "z" in trace:
-        yield from _cells(head, np.asarray(_values(trace["z"]), float), meta.get("tiles"))
+        for block in _cells(head, np.asarray(_values(trace["z"]), float), meta.get("tiles")):
+            step = {"step": trace["step"]} if "step" in trace else {}
+            yield _Block(block.head | step, block.columns)
     elif "y" in trace and not _is_decoration(trace):
         yield from _points(head, trace)
 

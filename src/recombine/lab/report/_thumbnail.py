@@ -21,7 +21,8 @@ def thumbnail(figure: "go.Figure") -> str:
     images = [t for t in traces if t.type == "heatmap"]
     if images:
         axis = figure.layout.coloraxis
-        return _picture(_cells(images[0], images[0].colorscale or axis.colorscale))
+        upwards = not images[0].meta and figure.layout.yaxis.autorange != "reversed"
+        return _picture(_cells(images[0], images[0].colorscale or axis.colorscale, upwards))
     lines = [t for t in traces if t.type == "scatter" and t.mode != "text"]
     if any(_kind(t) == "mean" for t in lines):
         lines = [t for t in lines if _kind(t) != "seeds"]
@@ -109,9 +110,9 @@ def _path(points: np.ndarray) -> str:
     return "M" + "L".join(f"{x:.1f} {HIGH - y:.1f}" for x, y in points)
 
 
-def _cells(trace: Any, colorscale: Any) -> list[str]:
+def _cells(trace: Any, colorscale: Any, upwards: bool) -> list[str]:
     """The upper left of a heat map, in the few colours that its scale is made of."""
-    z = np.asarray(trace.z, float)
+    z = np.asarray(trace.z, float)[:: -1 if upwards else 1]
     z = z if trace.meta else z[:: -(-z.shape[0] // CELLS[0]), :: -(-z.shape[1] // CELLS[1])]
     z = z[: CELLS[0], : CELLS[1]]
     there = np.isfinite(z)

@@ -45,15 +45,26 @@
 
   function draw(plot) {
     const room = printing ? PRINTED : plot.clientWidth;
-    const { data, layout } = figureOf(plot, room);
+    const { data, layout, frames } = figureOf(plot, room);
+    if (frames) keepStep(plot, data, layout, frames);
     widths.set(plot, room);
     plot.style.minHeight = "";
     plot.style.height = `${layout.height}px`;
-    return Plotly.react(plot, data, layout, {
+    const config = {
       ...CONFIG,
       displayModeBar: touch ? false : "hover",
       toImageButtonOptions: { format: "svg", filename: plot.dataset.name },
-    });
+    };
+    return Plotly.react(plot, { data, layout, frames, config });
+  }
+
+  // A figure that is drawn again shows the step that its slider stood at.
+  function keepStep(plot, data, layout, frames) {
+    const before = plot.layout && plot.layout.sliders;
+    if (!before) return;
+    const active = before[0].active;
+    layout.sliders[0].active = active;
+    frames[active].traces.forEach((trace, i) => merge(data[trace], frames[active].data[i]));
   }
 
   function redraw() {

@@ -1,0 +1,136 @@
+"""Heat maps that change over the steps of training: a slider, and a button that plays them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._theme import GRID, INK, MUTED, PAPER, RULE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# Pixels.
+SLIDER = 100
+BUTTONS = 12
+"""How far buttons stand above the slider's line, beside its words."""
+
+SECONDS = 0.6
+"""How long each step is shown when played."""
+
+
+def add_steps(
+    figure: "go.Figure", steps: Sequence[Any] | np.ndarray, arrays: ArrayLike, *, word: str = "step"
+) -> None:
+    """Give the panels of `heatmaps` a slider over steps, and a button that plays them.
+
+    ```python
+    figure = figures.heatmaps(maps[-1], titles)
+    figures.add_steps(figure, [0, 1, 2, 4, 8], maps)
+    ```
+
+    At first the figure shows what it showed before: give `heatmaps` the arrays of the last step.
+    All steps share its colour scale, which is widened to the numbers of all of them.
+
+    **Arguments:**
+
+    - `figure`: of `heatmaps` with a shared scale, and not more of them than become panels.
+    - `steps`: numbers or words, in order.
+    - `arrays`: `[steps, panels, rows, columns]`.
+    - `word`: what the steps are called.
+    """
+    import plotly.graph_objects as go
+
+    values = np.asarray(arrays, float)
+    panels = [i for i, trace in enumerate(figure.data) if trace.type == "heatmap"]
+    if not panels or any(figure.data[i].meta or not figure.data[i].coloraxis for i in panels):
+        raise ValueError(
+            "steps need heat maps that are panels and share a scale; use fewer of them"
+        )
+    shape = (len(steps), len(panels), *np.shape(figure.data[panels[0]].z))
+    if values.shape != shape or len(steps) < 2:
+        raise ValueError(
+            f"arrays of shape {values.shape} for two or more steps; "
+            f"{len(steps)} steps and {len(panels)} panels need {shape}"
+        )
+    names = [str(step) for step in steps]
+    if len(set(names)) < len(names):
+        raise ValueError(f"some of the steps are alike: {', '.join(names)}")
+    _widen(figure, values)
+    figure.frames = [
+        go.Frame(name=name, data=[go.Heatmap(z=z) for z in frame], traces=panels)
+        for name, frame in zip(names, values, strict=True)
+    ]
+    height, bottom = figure.layout.height + SLIDER, figure.layout.margin.b + SLIDER
+    narrow = figure.layout.meta["narrow"]
+    narrow["layout"]["height"] += SLIDER
+    lettering = {"size": 11, "color": MUTED}
+    figure.update_layout(
+        height=height,
+        margin={"b": bottom},
+        meta=figure.layout.meta | {"narrow": narrow},
+        sliders=[
+            {
+                "active": len(names) - 1,
+                "steps": [
+                    {"label": name, "method": "animate", "args": [[name], _at_once(0)]}
+                    for name in names
+                ],
+                "currentvalue": {
+                    "prefix": f"{word} ",
+                    "xanchor": "right",
+                    "offset": 16,
+                    "font": {"size": 13, "color": INK},
+                },
+                "pad": {"t": bottom - SLIDER + BUTTONS, "b": 0},
+                "font": lettering,
+                "bgcolor": GRID,
+                "activebgcolor": RULE,
+                "bordercolor": RULE,
+                "tickcolor": RULE,
+            }
+        ],
+        updatemenus=[
+            {
+                "type": "buttons",
+                "direction": "left",
+                "showactive": False,
+                "x": 0,
+                "xanchor": "left",
+                "y": 0,
+                "yanchor": "top",
+                "pad": {"t": bottom - SLIDER, "l": 0, "r": 0, "b": 0},
+                "font": {"size": 12, "color": INK},
+                "bgcolor": PAPER,
+                "bordercolor": RULE,
+                "buttons": [
+                    {"label": "▶", "method": "animate",
+                     "args": [None, _at_once(1000 * SECONDS)]},
+                    {"label": "❚❚", "method": "animate", "args": [[None], _at_once(0)]},
+                ],
+            }
+        ],
+    )  # fmt: skip
+
+
+def _at_once(milliseconds: float) -> dict[str, Any]:
+    """Frames without transitions between them; `redraw`, or heat maps would stay as they are."""
+    return {
+        "mode": "immediate",
+        "frame": {"duration": milliseconds, "redraw": True},
+        "transition": {"duration": 0},
+    }
+
+
+def _widen(figure: "go.Figure", values: np.ndarray) -> None:
+    """The colour axis covers the numbers of all steps; a scale around zero stays so."""
+    axis = figure.layout.coloraxis
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return
+    low, high = min(axis.cmin, float(finite.min())), max(axis.cmax, float(finite.max()))
+    if len(axis.colorscale) % 2:
+        high = max(-low, high)
+        low = -high
+    axis.update(cmin=low, cmax=high)
