@@ -41,4 +41,7 @@ STUDIES: dict[str, str] = {
     "modularity-scaling/combinations": "recombine.studies.modularity_scaling.combinations",
     "modularity-scaling/noise": "recombine.studies.modularity_scaling.noise",
     "modularity-scaling/projections": "recombine.studies.modularity_scaling.projections",
+    "gradient-resistance/images": "recombine.studies.gradient_resistance.images",
+    "gradient-resistance/toy": "recombine.studies.gradient_resistance.toy",
+    "gradient-resistance/first-step": "recombine.studies.gradient_resistance.first_step",
 }

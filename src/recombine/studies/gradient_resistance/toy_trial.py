@@ -22,14 +22,14 @@ GRID = 40
 Remedy = Literal["none", "penalty", "drop", "noise", "entropy", "order", "modular"]
 STRENGTHS: dict[Remedy, float] = {
     "none": 0.0,
-    "penalty": 1.0,
+    "penalty": 10.0,
     "drop": 0.5,
-    "noise": 5.0,
-    "entropy": 0.01,
+    "noise": 2.0,
+    "entropy": 0.001,
     "order": 0.5,
     "modular": 0.0,
 }
-"""The remedies, and by default how much of each: see `remedied`."""
+"""The remedies, and by default how much of each (see `remedied`), chosen on seeds 500 to 509."""
 
 
 class ToyScores(NamedTuple):
