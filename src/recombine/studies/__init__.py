@@ -43,5 +43,8 @@ STUDIES: dict[str, str] = {
     "modularity-scaling/projections": "recombine.studies.modularity_scaling.projections",
     "gradient-resistance/images": "recombine.studies.gradient_resistance.images",
     "gradient-resistance/toy": "recombine.studies.gradient_resistance.toy",
+    "gradient-resistance/linear-counterpoint": (
+        "recombine.studies.gradient_resistance.linear_counterpoint"
+    ),
     "gradient-resistance/first-step": "recombine.studies.gradient_resistance.first_step",
 }

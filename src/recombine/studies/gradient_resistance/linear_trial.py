@@ -1,0 +1,138 @@
+"""What one trial of the linear counterpoint does: linear models on the toy, and a network."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recombine import learning, models, tasks, theory
+from recombine.lab import Run
+
+from .toy_trial import BATCH, GRID, POINTS, RATE, SIZES, accuracy, playground_network, training_set
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+EVERY = 10
+"""Steps between two observations of logistic regression."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the linear counterpoint."""
+
+    steps: int = 20_000
+    """Steps of logistic regression, by the gradient of the whole distribution."""
+    learning_rate: float = 1.0
+    """Its step size."""
+    nodes: int = 16
+    """Nodes of the quadrature along each side of a quadrant."""
+    square_steps: int = 2000
+    """Steps of least squares."""
+    square_rate: float = 0.5
+    """Its step size."""
+    passes: int = 1024
+    """Passes of a linear unit and of a network over the same points."""
+    points: int = POINTS
+    """How many points."""
+
+    def __post_init__(self) -> None:
+        if self.steps < EVERY or self.steps % EVERY:
+            raise ValueError(f"steps={self.steps} is not a multiple of {EVERY}")
+
+
+def distribution(nodes: int) -> tasks.Examples:
+    """The training points in the paper's coordinates as nodes of a Gauss-Legendre quadrature.
+
+    Weights sum to 1, so that a weighted mean is an integral over the three quadrants.
+    """
+    import jax.numpy as jnp
+
+    places, weights = np.polynomial.legendre.leggauss(nodes)
+    size, weight = (places + 1) / 2, weights / 2
+    x, y, w = [], [], []
+    for first, second in ((0, 0), (0, 1), (1, 0)):
+        grid = np.stack(np.meshgrid(first - size, second - size), axis=-1)
+        x.append(grid.reshape(-1, 2))
+        y.append(np.full((nodes**2, 1), float(first)))
+        w.append(np.outer(weight, weight).ravel() / 3)
+    return tasks.Examples(*(jnp.asarray(np.concatenate(part), float) for part in (x, y, w)))
+
+
+def logistic_loss(model: models.Dense, examples: tasks.Examples) -> "Array":
+    """The cross-entropy of logistic regression on targets of 0 and 1."""
+    import jax
+
+    z = model(examples.x)[:, 0]
+    return learning.counted_mean(jax.nn.softplus(z) - examples.y[:, 0] * z, examples.weight)
+
+
+def numbers(model: models.Dense) -> "dict[str, Array]":
+    """(w_1, w_2, b)."""
+    import jax.numpy as jnp
+
+    return {"w": jnp.concatenate([model.weight[:, 0], model.bias])}  # type: ignore[list-item]
+
+
+def judged(w: np.ndarray, threshold: float = 0.0) -> theory.LinearAccuracy:
+    """Shares of the held-out and the seen quadrant above a threshold, exact for these weights."""
+    exact = tuple(Fraction(float(value)) for value in w)
+    return theory.linear_accuracy(exact, threshold=Fraction(threshold))
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Logistic regression and least squares on the distribution; a unit and a network on points."""
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    whole = distribution(config.nodes)
+    start = models.Dense(jnp.zeros((2, 1)), jnp.zeros(1), False)
+    logistic: Any = learning.GradientDescent(
+        jax.tree_util.Partial(logistic_loss, examples=whole), config.learning_rate, numbers
+    )
+    gradient = eqx.filter_jit(eqx.filter_grad(logistic.loss))(start)
+    for i, value in enumerate(np.asarray(numbers(gradient)["w"])):
+        run.metric(f"logistic_step_{i}", -value)
+    _, curves = run.train(logistic, start, config.steps, every=EVERY, name="logistic")
+    # Step 1 is not among the observed: from zero weights it is the gradient itself.
+    first = [config.learning_rate * run.metrics[f"logistic_step_{i}"] for i in range(3)]
+    shown = np.unique(np.geomspace(1, len(curves["step"]) - 1, 60).astype(int))
+    steps = np.concatenate([[1], curves["step"][shown]])
+    w = np.concatenate([np.array(first)[None], curves["w"][shown]])
+    shares = [judged(row) for row in w]
+    run.curve("ratio", steps, w[:, 1] / w[:, 0])
+    run.curve("held_out", steps, [float(share.held_out) for share in shares])
+    run.curve("seen", steps, [float(share.seen) for share in shares])
+
+    squares: Any = learning.GradientDescent(
+        jax.tree_util.Partial(learning.half_squared_loss, examples=whole), config.square_rate
+    )
+    state, _ = run.train(squares, start, config.square_steps, every=config.square_steps,
+                         name="squares")  # fmt: skip
+    optimum = np.asarray(numbers(state)["w"])
+    for i, value in enumerate(optimum):
+        run.metric(f"square_{i}", value)
+    share = judged(optimum, 0.5)
+    run.metric("square_held_out", share.held_out)
+    run.metric("square_seen", share.seen)
+
+    data_key, weight_key = jax.random.split(key)
+    task = tasks.QuadrantToy()
+    batch = eqx.filter_jit(task.sample)(config.points, key=data_key)
+    grid = task.held_out_grid(GRID)
+    for name, sizes in (("unit", (2, 1)), ("network", SIZES)):
+        model = eqx.filter_jit(playground_network)(sizes=sizes, key=weight_key)
+        rule = learning.EpochDescent(
+            training_set(batch), RATE, BATCH, observers=jax.tree_util.Partial(_accuracies, grid)
+        )
+        model, curves = run.train(rule, model, config.passes, chunk=1024, name=name)
+        run.metric(f"{name}_train_accuracy", accuracy(model, batch))
+        run.metric(f"{name}_held_out", curves["held_out"][-1])
+        shown = np.unique(np.geomspace(1, config.passes, 40).astype(int))
+        run.curve(f"{name}_held_out", shown, curves["held_out"][shown])
+
+
+def _accuracies(grid: tasks.QuadrantBatch, model: models.MLP) -> "dict[str, Array]":
+    return {"held_out": accuracy(model, grid)}

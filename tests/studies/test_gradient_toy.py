@@ -1,0 +1,265 @@
+"""The studies of the toy: each predicate can hold and can fail, and trials do what they say."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from made_up import judged, results
+
+from recombine import learning, models, tasks
+from recombine.lab import Run
+from recombine.lab.registry import load
+from recombine.studies.gradient_resistance import linear_trial, toy_trial
+from recombine.studies.gradient_resistance.toy_training import SHOWN, Config
+
+TOY, LINEAR = "gradient-resistance/toy", "gradient-resistance/linear-counterpoint"
+STEPS = np.array(SHOWN, float)
+
+
+def toy(config, seed):
+    return {"trained_in_quadrant": 0.0, "tests_outside_quadrant": 0.0}
+
+
+def published(config, name):
+    """What the paper shows: the first step spoils the quadrant, later ones repair it in part."""
+    later = 1 - 1 / (1 + STEPS)
+    if name == "train_accuracy":
+        first = 0.55 if config.step == "update" else 0.96
+        return STEPS, np.select([STEPS == 0, STEPS == 1], [0.45, first], 1.0)
+    if config.setting == "B":
+        return STEPS, np.where(STEPS < 8, 0.8, 0.999)
+    end = 0.92 if config.data == "paper" else 0.78
+    return STEPS, np.where(STEPS == 0, 0.65, 0.1 + (end - 0.1) * (later - 0.4) / 0.6)
+
+
+class Seeds:
+    """Arrays that differ from trial to trial."""
+
+    def __init__(self, apart):
+        self.apart, self.calls = apart, 0
+
+    def __call__(self, config, name):
+        self.calls += 1
+        decisions = np.ones(100, bool)
+        decisions[: int(self.apart * self.calls)] = False
+        return decisions
+
+
+def toy_results(values=toy, curve=published, apart=0.5):
+    return results(TOY, values, curve=curve, array=Seeds(apart))
+
+
+@pytest.mark.parametrize("claim", [c.name for c in load(TOY).claims])
+def test_every_claim_of_the_toy_holds_on_what_the_paper_shows(claim):
+    assert judged(*toy_results(), claim).holds
+
+
+A, PAPER = {"setting": "A", "data": "playground"}, {"data": "paper"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "name", "bad"),
+    [
+        ("first-step-enters-the-quadrant", A, "held_out_accuracy", 1.0),
+        ("first-step-harms", A, "held_out_accuracy", lambda y: np.where(STEPS == 0, 0, y)),
+        ("first-step-harms", A, "train_accuracy", lambda y: np.where(STEPS == 1, 0.4, y)),
+        ("informative-input-harms", A, "held_out_accuracy", 0.9),
+        ("training-points-are-learned", A, "train_accuracy", 0.98),
+        ("boundary-stays-wrong", A, "held_out_accuracy", 0.95),
+        ("later-steps-repair-in-part", A, "held_out_accuracy", lambda y: y.clip(0.6)),
+        ("random-input-does-no-harm", {"setting": "B"}, "held_out_accuracy", 0.98),
+        ("margin-matters", PAPER, "held_out_accuracy", 0.7),
+        ("a-step-is-a-pass", {"step": "update"}, "train_accuracy", 0.8),
+        ("a-step-is-a-pass", {"step": "pass"}, "train_accuracy", 0.8),
+    ],
+)
+def test_a_bad_condition_breaks_a_claim_of_the_toy(claim, where, name, bad):
+    def broken(config, curve):
+        x, y = published(config, curve)
+        if curve == name and all(getattr(config, k) == v for k, v in where.items()):
+            y = bad(y) if callable(bad) else np.full_like(y, bad)
+        return x, y
+
+    assert not judged(*toy_results(curve=broken), claim).holds
+
+
+def test_many_seeds_that_are_right_at_last_break_the_claim_on_boundaries():
+    """A mean below 90 % is not enough."""
+    seen = iter(range(10**6))
+
+    def scattered(config, name):
+        x, y = published(config, name)
+        if config.setting == "A" and name == "held_out_accuracy" and next(seen) % 2:
+            y = np.ones_like(y)
+        return x, y
+
+    judgement = judged(*toy_results(curve=scattered), "boundary-stays-wrong")
+    assert judgement.evidence["mean held-out accuracy (bound: at most 0.90)"] < 0.9
+    assert not judgement.holds
+
+
+@pytest.mark.parametrize("metric", ["trained_in_quadrant", "tests_outside_quadrant"])
+def test_a_point_in_the_wrong_quadrant_breaks_the_claim_on_the_data(metric):
+    broken = toy_results(lambda config, seed: toy(config, seed) | {metric: float(seed == 3)})
+    assert not judged(*broken, "quadrant-is-held-out").holds
+
+
+def test_seeds_that_agree_break_the_claim_that_they_differ():
+    assert not judged(*toy_results(apart=0.0), "seeds-differ").holds
+
+
+@pytest.mark.parametrize(("field", "value"), [("outputs", 3), ("steps", 0)])
+def test_settings_of_the_toy_that_make_no_sense_are_refused(field, value):
+    with pytest.raises(ValueError, match=f"{field}={value}"):
+        Config(**{field: value})
+
+
+# The linear counterpoint
+
+VALUES = {
+    "logistic_step_0": 1 / 4, "logistic_step_1": -1 / 12, "logistic_step_2": -1 / 6,
+    "square_0": 24 / 35, "square_1": -4 / 35, "square_2": 3 / 7, "square_held_out": 13 / 16,
+    "square_seen": 1 - 25 / 768, "unit_held_out": 0.999, "network_held_out": 0.78,
+}  # fmt: skip
+LINES = {
+    "ratio": [-1 / 3, -0.37, -0.27, -0.13, -0.06, -0.05],
+    "held_out": [1 / 6, 0.48, 0.71, 0.86, 0.94, 0.95],
+    "seen": [1 / 2, 0.9, 1, 1, 1, 1],
+}
+
+
+def linear_results(values=(), lines=()):
+    changed = LINES | dict(lines)
+
+    def curve(config, name):
+        return np.array([1, 10, 100, 1000, 1e4, 2e4]), np.array(changed[name])
+
+    return results(LINEAR, lambda config, seed: VALUES | dict(values), curve=curve)
+
+
+@pytest.mark.parametrize("claim", [c.name for c in load(LINEAR).claims])
+def test_every_claim_of_the_counterpoint_holds_on_the_closed_forms(claim):
+    assert judged(*linear_results(), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "values", "lines"),
+    [
+        ("first-step", {"logistic_step_1": -0.08}, {}),
+        ("first-step", {}, {"held_out": [0.19, 0.48, 0.71, 0.86, 0.94, 0.95]}),
+        ("least-squares", {"square_2": 0.43}, {}),
+        ("least-squares", {"square_seen": 0.96}, {}),
+        ("bias-passes", {}, {"ratio": [-1 / 3, -0.37, -0.27, -0.28, -0.06, -0.05]}),
+        ("bias-passes", {}, {"held_out": [1 / 6, 0.3, 0.4, 0.5, 0.6, 0.8]}),
+        ("network-keeps-it", {"unit_held_out": 0.98}, {}),
+        ("network-keeps-it", {"network_held_out": 0.91}, {}),
+    ],
+)
+def test_other_numbers_break_a_claim_of_the_counterpoint(claim, values, lines):
+    assert not judged(*linear_results(values, lines), claim).holds
+
+
+def test_the_quadrature_is_exact_for_moments_of_the_distribution():
+    x, y, weight = map(np.asarray, linear_trial.distribution(5))
+    assert weight.sum() == pytest.approx(1)
+    centred = y[:, 0] - 1 / 3
+    np.testing.assert_allclose(weight @ x, [-1 / 6, -1 / 6], rtol=1e-5)
+    np.testing.assert_allclose((weight * centred) @ x, [2 / 9, -1 / 9], rtol=1e-5)
+
+
+def test_logistic_regression_goes_the_way_of_a_plain_implementation(x64):
+    """Midpoints of many small squares in place of the quadrature: −0.364 and −0.270."""
+    middles = (np.arange(60) + 0.5) / 60
+    grid = np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2)
+    x = np.concatenate([np.array(y) - grid for y in ((0, 0), (0, 1), (1, 0))])
+    x, y = np.column_stack([x, np.ones(len(x))]), np.repeat([0.0, 0.0, 1.0], len(grid))
+    whole, model = (
+        linear_trial.distribution(8),
+        models.Dense(jnp.zeros((2, 1)), jnp.zeros(1), False),
+    )
+    gradient = eqx.filter_jit(eqx.filter_grad(linear_trial.logistic_loss))
+    w = np.zeros(3)
+    for step in range(1, 101):
+        w += x.T @ (y - 1 / (1 + np.exp(-x @ w))) / len(y)
+        model = eqx.apply_updates(model, jax.tree.map(lambda g: -g, gradient(model, whole)))
+        if step in (10, 100):
+            fast = np.asarray(linear_trial.numbers(model)["w"])
+            np.testing.assert_allclose(fast, w, rtol=2e-3)
+            assert fast[1] / fast[0] == pytest.approx({10: -0.364, 100: -0.270}[step], abs=5e-4)
+
+
+# Remedies
+
+
+@pytest.fixture(scope="module")
+def remedied():
+    """A few passes with every remedy, from one key."""
+    return {
+        remedy: toy_trial.remedied(remedy, jax.random.key(0), Run(), steps=2, points=25)
+        for remedy in ("none", "penalty", "order")
+    }
+
+
+def test_remedies_are_scored_by_shares_and_bits(remedied):
+    for scores in remedied.values():
+        assert all(0 <= value <= 1 for value in scores)
+    assert len(set(remedied.values())) > 1
+
+
+def test_scores_of_networks_that_look_at_one_coordinate_are_known():
+    task, score = tasks.QuadrantToy(), eqx.filter_jit(toy_trial.scores)
+    batch = task.sample(50, key=jax.random.key(0))
+    right = score(lambda x: x[:, :1], task, batch)
+    assert right["train_accuracy"] == right["held_out_accuracy"] == 1
+    assert float(right["leakage"]) == pytest.approx(0, abs=1e-6)
+    wrong = score(lambda x: -x[:, 1:], task, batch)
+    np.testing.assert_allclose([wrong["held_out_accuracy"], wrong["leakage"]], [0, 1], atol=1e-6)
+
+
+EXAMPLES = tasks.Examples(
+    jnp.array([[1.0, -2.0], [-3.0, 4.0], [-1.0, -5.0]]), jnp.ones((3, 1)), jnp.ones(3)
+)
+KEY = jax.random.key(1)
+
+
+def test_drops_and_noise_touch_the_second_coordinate_only_and_anew_in_every_pass():
+    for arranged, s in ((toy_trial._dropped, 0.5), (toy_trial._noisy, 1.0)):
+        passes = [np.asarray(arranged(KEY, s, EXAMPLES, jnp.asarray(t)).x) for t in range(4)]
+        assert all((x[:, 0] == np.asarray(EXAMPLES.x)[:, 0]).all() for x in passes)
+        assert len({x[:, 1].tobytes() for x in passes}) > 1
+    dropped = toy_trial._dropped(KEY, 1.0, EXAMPLES, jnp.asarray(0))
+    np.testing.assert_array_equal(dropped.x[:, 1], 0)
+
+
+def test_the_order_has_only_points_without_information_first():
+    first, later = (toy_trial._uninformative_first(3.0, EXAMPLES, jnp.asarray(t)) for t in (2, 3))
+    np.testing.assert_array_equal(first.weight, [1, 0, 1])
+    np.testing.assert_array_equal(later.weight, [1, 1, 1])
+
+
+def test_a_penalty_is_the_squared_slope_along_the_second_coordinate():
+    def model(x):
+        return x @ jnp.array([[2.0], [3.0]])
+
+    plain, with_slope = (toy_trial._with_slope(s, model, EXAMPLES) for s in (0.0, 0.5))
+    assert float(with_slope - plain) == pytest.approx(0.5 * 9)
+
+
+def test_without_noise_and_penalty_the_representation_changes_nothing():
+    network = toy_trial.playground_network(key=KEY)
+    wide = toy_trial._widened(KEY, EXAMPLES, None)
+    noisy = toy_trial._widened(KEY, EXAMPLES, jnp.asarray(1))
+    plain = float(learning.half_squared_loss(network, EXAMPLES))
+    assert float(toy_trial._with_size(0.0, network, wide)) == pytest.approx(plain, rel=1e-5)
+    hidden = np.maximum(network.layers[0](EXAMPLES.x), 0)
+    size = np.square(hidden).sum(axis=1).mean()
+    assert float(toy_trial._with_size(2.0, network, wide)) == pytest.approx(plain + 2 * size)
+    assert float(toy_trial._with_size(0.0, network, noisy)) != pytest.approx(plain, rel=1e-3)
+
+
+def test_parts_of_the_modular_network_see_one_coordinate_each():
+    network = toy_trial._additive(key=KEY)
+    slopes = jax.jacobian(lambda x: jnp.arctanh(network(x[None])[0, 0]))
+    mixed = jax.jit(jax.jacobian(slopes))(jnp.array([1.0, -2.0]))
+    np.testing.assert_allclose(mixed, 0, atol=1e-4)
