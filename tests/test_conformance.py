@@ -92,8 +92,27 @@ def classifying(make):
     return model, lambda m: jnp.sum(m(x, m.initial())[0] ** 2)
 
 
+SENTENCES = tasks.SequenceBatch(
+    jnp.array([[1, 2, 0], [3, 0, 0]]), jnp.array([3, 2]), jnp.array([[2, 1, 0], [1, 0, 0]]),
+    jnp.array([3, 2]),
+)  # fmt: skip
+
+
+class NextSymbols(eqx.Module):
+    """Logits of a symbol, looked up by the one before it."""
+
+    table: jax.Array
+
+    def __call__(self, inputs, input_lengths, outputs, output_lengths):
+        return self.table[jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))]
+
+
 # The model, and a scalar function of it.
 MODELS = {
+    "Seq2Seq": (
+        eqx.filter_jit(models.Seq2Seq)(4, 3, embedding=2, units=4, output_embedding=2, key=KEY),
+        lambda m: jnp.sum(m(*SENTENCES) ** 2),
+    ),
     "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
     "TwoLayerNetwork": (RELU, lambda m: m.loss(*POINTS)),
     "RoutingNetwork": (ROUTING, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),
@@ -170,7 +189,13 @@ JOINT = learning.JointDirections(
 EPOCHS = learning.EpochDescent(
     tasks.Examples(jnp.eye(2), jnp.array([[1.0], [-1.0]]), jnp.ones(2)), 0.1, batch=2
 )
+FORCED, FIXED = eqx.partition(NextSymbols(jnp.zeros((7, 7))), eqx.is_inexact_array)
+TEACHER_FORCING = learning.TeacherForcing(
+    TASKS["Scan"], FIXED, TASKS["Scan"].sample(16, key=KEY), KEY, 0.03, batch=8
+)
+
 RULES = {
+    "TeacherForcing": (TEACHER_FORCING, TEACHER_FORCING.init(FORCED)),
     "EpochDescent": (
         EPOCHS,
         models.MLP((2, 3, 1), layer=models.Dense.bounded, output=jnp.tanh, key=KEY),

@@ -56,3 +56,7 @@ from ._routing import summed_route_loss as summed_route_loss
 from ._slot_classification import SlotClassification as SlotClassification
 from ._slot_classification import SlotState as SlotState
 from ._slot_classification import slot_cross_entropy as slot_cross_entropy
+from ._teacher_forcing import SequenceState as SequenceState
+from ._teacher_forcing import TeacherForcing as TeacherForcing
+from ._teacher_forcing import sequence_cross_entropy as sequence_cross_entropy
+from ._teacher_forcing import staircase as staircase

@@ -1,3 +1,6 @@
+from ._attention_decoder import AttentionDecoder as AttentionDecoder
+from ._attention_decoder import DecoderState as DecoderState
+from ._attention_decoder import Memory as Memory
 from ._batch_norm import AbstractSlotClassifier as AbstractSlotClassifier
 from ._batch_norm import BatchNorm as BatchNorm
 from ._batch_norm import NormalisedLayers as NormalisedLayers
@@ -17,6 +20,8 @@ from ._hypernetwork import LayerNorm as LayerNorm
 from ._hypernetwork import LinearGenerator as LinearGenerator
 from ._hypernetwork import NonlinearGenerator as NonlinearGenerator
 from ._hypernetwork import mlp_hypernetwork as mlp_hypernetwork
+from ._lstm import LSTM as LSTM
+from ._lstm import LSTMState as LSTMState
 from ._meta_model import ANIL as ANIL
 from ._meta_model import MAML as MAML
 from ._meta_model import AbstractMetaModel as AbstractMetaModel
@@ -38,6 +43,7 @@ from ._routing import orthogonal_weights as orthogonal_weights
 from ._routing import routing_examples as routing_examples
 from ._routing import routing_graph as routing_graph
 from ._routing import xavier_weights as xavier_weights
+from ._seq2seq import Seq2Seq as Seq2Seq
 from ._shared_pathways import SharedPathways as SharedPathways
 from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
 from ._two_layer import decoupled_pathways as decoupled_pathways

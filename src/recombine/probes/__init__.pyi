@@ -44,6 +44,8 @@ from ._sample_search import SearchStep as SearchStep
 from ._sample_search import sample_search as sample_search
 from ._sensitivity import input_sensitivity as input_sensitivity
 from ._shortcut import shortcut_rate as shortcut_rate
+from ._sentences import sentence_matches as sentence_matches
+from ._sentences import word_accuracy as word_accuracy
 from ._similarity import centred_cosine as centred_cosine
 from ._similarity import distance_ratio as distance_ratio
 from ._similarity import off_diagonal_cosines as off_diagonal_cosines

@@ -66,4 +66,4 @@ def scan_tokens() -> SequenceBatch:
     tokens = inputs, input_lengths, outputs, output_lengths
     for array in tokens:
         array.flags.writeable = False  # all callers share them
-    return SequenceBatch(*tokens)
+    return SequenceBatch(*tokens)  # type: ignore[arg-type]

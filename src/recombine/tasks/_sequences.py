@@ -16,10 +16,10 @@ class SequenceBatch(NamedTuple):
     row has at least one; lengths count one end symbol.
     """
 
-    inputs: Int[Array | np.ndarray, "size positions"]
-    input_lengths: Int[Array | np.ndarray, " size"]
-    outputs: Int[Array | np.ndarray, "size steps"]
-    output_lengths: Int[Array | np.ndarray, " size"]
+    inputs: Int[Array, "size positions"]
+    input_lengths: Int[Array, " size"]
+    outputs: Int[Array, "size steps"]
+    output_lengths: Int[Array, " size"]
 
 
 @dataclass(frozen=True)
