@@ -43,7 +43,7 @@ class Classification(AbstractRule[ClassificationState], Generic[Model]):
     - `learning_rate`, `epsilon`: of Adam.
     - `batch`: inputs a step.
     - `prepare`: what to do to a batch before it is learned from, `prepare(batch, key)`.
-    - `penalty`: what to add to the loss, `penalty(network, batch, key)`.
+    - `objective`: what to descend in place of the loss, `objective(network, batch, key)`.
     """
 
     task: AbstractTask
@@ -55,7 +55,7 @@ class Classification(AbstractRule[ClassificationState], Generic[Model]):
     batch: int = 64
     epsilon: float | Float[Array, ""] = 1e-7
     prepare: Callable[..., Any] | None = None
-    penalty: Callable[..., Array] | None = None
+    objective: Callable[..., Array] | None = None
 
     def __check_init__(self):
         if self.batch < 1:
@@ -65,19 +65,20 @@ class Classification(AbstractRule[ClassificationState], Generic[Model]):
         """The state before the first step. All weights of the network learn."""
         return ClassificationState(model, self._optimiser().init(model))
 
-    def objective(self, model: Model, batch: Any, key: PRNGKeyArray) -> Float[Array, ""]:
-        """What a step descends: the loss on a batch, and the penalty if there is one."""
-        loss = self.loss(model(batch.x), batch.labels)
-        return loss if self.penalty is None else loss + self.penalty(model, batch, key)
-
     def step(self, state: ClassificationState, t: Int[Array, ""]) -> ClassificationState:
         """One batch, one step of Adam."""
         key = jax.random.fold_in(self.key, t)
         batch = self.task.sample(self.batch, key=key)
-        of_prepare, of_penalty = jax.random.split(jax.random.fold_in(key, 1))
+        of_prepare, of_objective = jax.random.split(jax.random.fold_in(key, 1))
         if self.prepare is not None:
             batch = self.prepare(batch, of_prepare)
-        gradient = jax.grad(self.objective)(state.model, batch, of_penalty)
+
+        def objective(model):
+            if self.objective is not None:
+                return self.objective(model, batch, of_objective)
+            return self.loss(model(batch.x), batch.labels)
+
+        gradient = jax.grad(objective)(state.model)
         updates, memory = self._optimiser().update(gradient, state.memory)
         return ClassificationState(optax.apply_updates(state.model, updates), memory)
 

@@ -46,5 +46,6 @@ STUDIES: dict[str, str] = {
     "gradient-resistance/linear-counterpoint": (
         "recombine.studies.gradient_resistance.linear_counterpoint"
     ),
+    "gradient-resistance/language": "recombine.studies.gradient_resistance.language",
     "gradient-resistance/first-step": "recombine.studies.gradient_resistance.first_step",
 }
