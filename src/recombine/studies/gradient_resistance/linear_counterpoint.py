@@ -109,8 +109,12 @@ def draw_decay(results: Results):
         steps, values = results.curve(name)
         figures.add_curve(figure, steps, values[0], title, color=color + 1, panel=1)
     exact = theory.quadrant_values()
-    figures.add_theory(figure, [1], [float(exact.logistic_step[1] / exact.logistic_step[0])],
-                       "closed form")  # fmt: skip
+    start = float(exact.logistic_step[1] / exact.logistic_step[0])
+    shares = [float(share) for share in exact.logistic_accuracy]
+    for panel, (x, y) in enumerate((([1], [start]), ([1, 1], shares))):
+        figures.add_scatter(figure, x, y, "closed form", color=3, symbol="diamond", panel=panel)
+    least = float(exact.least_squares_accuracy.held_out)
+    figures.add_level(figure, least, "held-out, least squares", panel=1)
     return figure
 
 
