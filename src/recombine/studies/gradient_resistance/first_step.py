@@ -207,6 +207,8 @@ def draw_ratio(results: Results):
     for color, (setting, title) in enumerate(SETTINGS.items()):
         means = results.array("ratio", setting=setting).mean(axis=2)
         figures.add_points(figure, places, list(means.T), title, color=color)
+        known = MEASURED[setting][: len(places)]
+        figures.add_reference(figure, places[: len(known)], known, "found before")
     return figure
 
 
@@ -219,7 +221,8 @@ def draw_plane(results: Results):
         figures.add_points(
             figure, steps[:, 0, 0], [[y] for y in steps[:, 0, 1]], title, color=color, line=False
         )
-    figures.add_level(figure, 0, "θ stays compositional")
+    for level, label in ((0, "each output has its own input"), (-1 / 9, "Cov(Y1, X2) = −1/9")):
+        figures.add_level(figure, level, label)
     return figure
 
 
@@ -393,7 +396,7 @@ study = Study(
             "ratio",
             "Change of weights on the input to be ignored",
             "Mean over initialisations of mean |ΔW| on X2 over that on X1, one point a seed. The "
-            "network ignores X2 before the step.",
+            "network ignores X2 before the step. Diamonds: an independent implementation.",
             draw_ratio,
         ),
         Figure(
