@@ -124,8 +124,12 @@ def test_the_text_is_a_string(monkeypatch):
     assert data.text("tiny-shakespeare") == "First Citizen:\n"
 
 
-def test_the_digits_are_always_there():
-    assert data.load("digits").train_images.shape == (1297, 64)
+def test_the_digits_are_always_there_and_small_ones_are_resized():
+    images = data.load("digits")
+    assert images.train_images.shape == (1297, 64)
+    small = data.load("digits", side=4)
+    assert np.array_equal(small.train_images, resized(images, 4).train_images)
+    assert data.load("digits", side=4) is small
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion-mnist", "cifar-10"])

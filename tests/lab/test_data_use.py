@@ -14,7 +14,7 @@ from rich.console import Console
 from recombine import cli
 from recombine.data import DATA_SETS
 from recombine.data._sets import DataSet, File
-from recombine.data._sources import Client, Package
+from recombine.data._sources import Client, Package, Web
 from recombine.lab.data_progress import DataProgress
 from recombine.lab.data_use import describe_data, require_data
 from recombine.lab.registry import load
@@ -83,14 +83,16 @@ def test_getting_data_does_not_load_jax(cache):
 
 @pytest.fixture
 def made_up(monkeypatch, tmp_path):
-    """A data set of one file, in packages of two clients, the first of which is not there."""
+    """A data set of one file, on a server and in packages; only the last of them is there."""
     with tarfile.open(tmp_path / "answers.tgz", "w:gz") as tar:
         (tmp_path / "answer").write_bytes(b"42")
         tar.add(tmp_path / "answer", "answers/answer")
     program = tmp_path / "client"
     program.write_text(f"#!/bin/sh\ncp {tmp_path}/answers.tgz .\n")
     program.chmod(0o755)
+    monkeypatch.setenv("no_proxy", "*")
     sources = (
+        Web("http://127.0.0.1:9/", ("answer",)),
         Package(Client("No", "no-such-client", (), ".tgz"), "answers"),
         Package(Client("Made-up", str(program), (), ".tgz"), "answers"),
     )
@@ -103,8 +105,9 @@ def made_up(monkeypatch, tmp_path):
 def test_data_get_says_what_is_where_and_from_where(recombine, made_up, cache):
     code, out, err = recombine("data", "get", "digits", "made-up")
     assert (code or 0, err) == (0, "")
-    digits, passed_over, got = out.splitlines()
+    digits, no_server, passed_over, got = out.splitlines()
     assert digits == "digits: comes with the package"
+    assert no_server == "made-up: passed over 127.0.0.1: no connection (Connection refused)"
     assert passed_over == "made-up: passed over No package answers: no-such-client is not installed"
     assert got.startswith(f"made-up: 0.0 MB in {cache / 'made-up'}, from Made-up package answers")
     assert (cache / "made-up" / "answer").read_bytes() == b"42"
@@ -112,9 +115,9 @@ def test_data_get_says_what_is_where_and_from_where(recombine, made_up, cache):
 
 
 def test_data_that_no_source_has_is_one_clear_line(recombine, made_up, monkeypatch, cache):
-    monkeypatch.setitem(DATA_SETS, "made-up", replace(made_up, sources=made_up.sources[:1]))
+    monkeypatch.setitem(DATA_SETS, "made-up", replace(made_up, sources=made_up.sources[:2]))
     line = mistake(recombine("data", "get", "made-up"))
-    assert "made-up could not be got. No package answers: no-such-client is not installed" in line
+    assert "No package answers: no-such-client is not installed. By hand: place answer of" in line
 
 
 def test_a_terminal_sees_what_is_being_got():

@@ -50,8 +50,7 @@ def require(name: str) -> Path:
     folder = data_folder(name)
     faults = _faults(data_set(name), folder)
     if faults:
-        # Files that are absent need no list of them.
-        wrong = "; ".join(fault for fault in faults if "not there" not in fault)
+        wrong = "; ".join(filter(_is_wrong, faults))
         raise UserError(
             f"{name} is not in {folder}{f' ({wrong})' if wrong else ''}: "
             f"get it with `recombine data get {name}`"
@@ -71,20 +70,17 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
     - `tell`: is told of progress: what is being done, the bytes that are there, and of how many.
     """
     data, folder = data_set(name), data_folder(name)
-    faults = _faults(data, folder)
-    if not faults:
+    if not _faults(data, folder):
         return Got(folder)
     parts = folder.with_name(f".{name}.parts")
     try:
-        with _alone(folder, name, tell):
-            faults = _faults(data, folder)
-            return _fetch(data, folder, parts, tell) if faults else Got(folder)
+        with _alone(folder, name, tell), _tidied(folder, parts):
+            if _faults(data, folder):
+                return _fetch(data, folder, parts, tell)
+            return Got(folder)
     except OSError as error:
-        with suppress(OSError):
-            shutil.rmtree(parts, ignore_errors=True)
-            folder.rmdir()  # if there is nothing in it
         full = error.errno in (ENOSPC, EDQUOT, EFBIG)
-        room = f"; it needs {data.megabytes}, and as much again while it is got"
+        room = f"; it needs {data.megabytes}, and room for its packages while it is got"
         raise UserError(
             f"{name} cannot be written to {folder} ({error.strerror or error})"
             f"{room if full else ''}: RECOMBINE_DATA names another folder"
@@ -94,8 +90,9 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
 def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
     """Get the files from the first source that has them."""
     sources: list[AbstractSource] = list(data.sources)
-    if any((folder / file).is_file() for file in data.downloads):
-        sources.insert(0, Placed(folder, data.downloads))
+    web = data.published
+    if any((folder / file).is_file() for file in web.files):
+        sources.insert(0, Placed(folder, web.files))
     reasons: list[str] = []
     for source in sources:
         try:
@@ -103,6 +100,7 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
                 source.fetch([file.name for file in data.files], staging, parts, tell)
                 if faults := _faults(data, staging):
                     raise Damaged("; ".join(faults))
+                folder.mkdir(exist_ok=True)
                 for file in data.files:
                     os.replace(staging / file.name, folder / file.name)
         except Unavailable as reason:
@@ -113,12 +111,11 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
             _remember(data, folder)
             shutil.rmtree(parts, ignore_errors=True)
             return Got(folder, str(source), tuple(reasons))
-    reasons += [f for f in _faults(data, folder) if "not there" not in f]
-    with suppress(OSError):
-        parts.rmdir()
+    said = "; ".join(reasons)
+    said += "".join(f"; {f}" for f in _faults(data, folder) if f not in said and _is_wrong(f))
     raise UserError(
-        f"{data.name} could not be got. {'; '.join(reasons)}. "
-        f"By hand: place {', '.join(data.downloads)} in {folder}, "
+        f"{data.name} could not be got. {said}. "
+        f"By hand: place {', '.join(web.files)} of {web.base} in {folder}, "
         f"then `recombine data get {data.name}`"
     )
 
@@ -126,7 +123,7 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
 @contextmanager
 def _alone(folder: Path, name: str, tell: Tell) -> Iterator[None]:
     """Wait until no other process is getting this data set, and keep others waiting."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f".{name}.lock"), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,6 +131,20 @@ def _alone(folder: Path, name: str, tell: Tell) -> Iterator[None]:
             tell(f"waiting for another process that is getting {name}", 0, None)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def _tidied(folder: Path, parts: Path) -> Iterator[None]:
+    """Leave no folder in which there is nothing, and nothing of what the disk did not take."""
+    try:
+        yield
+    except OSError:
+        shutil.rmtree(parts, ignore_errors=True)
+        raise
+    finally:
+        for empty in (parts, folder):
+            with suppress(OSError):
+                empty.rmdir()
 
 
 @contextmanager
@@ -156,6 +167,11 @@ def _faults(data: DataSet, folder: Path) -> list[str]:
     if not found and any(known.get(f.name) != _stamp(folder / f.name) for f in data.files):
         _remember(data, folder)
     return found
+
+
+def _is_wrong(fault: str) -> bool:
+    """Whether a fault is more than a file's absence."""
+    return not fault.endswith("is not there")
 
 
 def _fault(path: Path, file: File, known: Any) -> str:

@@ -1,6 +1,8 @@
 """Data sets by name: images as arrays, text as a string."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -8,23 +10,34 @@ import jax.numpy as jnp
 from ..lab.errors import UserError
 from ._cache import data_set, require
 from ._cifar import TEST, TRAIN, read_batches
-from ._images import ImageData, digits, mnist
+from ._images import ImageData, digits, mnist, resized
 
 
-def load(name: str) -> ImageData:
+def load(name: str, *, side: int | None = None) -> ImageData:
     """The images of a data set: `digits`, `mnist`, `fashion-mnist` or `cifar-10`.
 
     All but the digits are read from the cache, into which `recombine data get NAME` puts them.
     Pixels are scaled to [0, 1]; images stand in the order of the original distribution.
 
+    **Arguments:**
+
+    - `name`: of the data set.
+    - `side`: rows and columns that the images are averaged to, see `resized`; by default those
+        that they have.
+
     **Raises:** `recombine.lab.UserError` if it is not there, naming the command that gets it.
     """
-    if name == "digits":
-        return digits()
     if name not in _READERS:
         data_set(name)  # refuses what there is not
         raise UserError(f"{name} has no images: data.text({name!r}) is its text")
-    return replace(_READERS[name](require(name)), name=name)
+    return _read(name, require(name), side)
+
+
+# The trials that a process runs one after another mostly have one data set.
+@lru_cache(maxsize=1)
+def _read(name: str, folder: Path, side: int | None) -> ImageData:
+    images = replace(_READERS[name](folder), name=name)
+    return images if side is None else resized(images, side)
 
 
 def text(name: str) -> str:
@@ -53,4 +66,9 @@ def _cifar10(folder: Path) -> ImageData:
     )
 
 
-_READERS = {"mnist": mnist, "fashion-mnist": mnist, "cifar-10": _cifar10}
+_READERS: dict[str, Callable[[Path], ImageData]] = {
+    "digits": lambda folder: digits(),
+    "mnist": mnist,
+    "fashion-mnist": mnist,
+    "cifar-10": _cifar10,
+}

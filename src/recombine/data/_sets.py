@@ -40,9 +40,9 @@ class DataSet:
         return f"{self.size / 1e6:.1f} MB"
 
     @property
-    def downloads(self) -> tuple[str, ...]:
-        """The files to place by hand: what its first address has."""
-        return next((s.files for s in self.sources if isinstance(s, Web)), ())
+    def published(self) -> Web:
+        """The address at which it is published, and the files there: those to place by hand."""
+        return next(source for source in self.sources if isinstance(source, Web))
 
 
 _IDX = (

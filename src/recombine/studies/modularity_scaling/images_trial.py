@@ -43,7 +43,7 @@ class Config:
     """Images: 8x8 digits, synthetic mixtures of templates, or a data set that `recombine data get`
     gets."""
     side: int | None = None
-    """Rows and columns that images are averaged to; none: those that they have."""
+    """Rows and columns of the images, to which real ones are averaged; none: what they have."""
     k: int = 4
     """Images in an input."""
     held_out: float = 0.0
@@ -268,8 +268,7 @@ def report_projections(config: Config, before, after, shape: tuple[int, ...], ru
 
 def load(config: Config, key) -> Any:
     """The images that `config` names; synthetic ones are drawn with `key`."""
-    if config.data == "templates":
-        images = data.template_mixtures(key=key)
-    else:
-        images = data.load(config.data)
-    return images if config.side is None else data.resized(images, config.side)
+    if config.data != "templates":
+        return data.load(config.data, side=config.side)
+    side = config.side or 8
+    return data.template_mixtures(key=key, shape=(side, side))

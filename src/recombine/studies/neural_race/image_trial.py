@@ -19,7 +19,7 @@ class Config:
     data: Literal["digits", "mnist", "fashion-mnist", "cifar-10", "prototypes"] = "digits"
     """Images: 8x8 digits, a data set that `recombine data get` gets, or synthetic classes."""
     side: int | None = None
-    """Rows and columns that images are averaged to; none: those that they have."""
+    """Rows and columns of the images, to which real ones are averaged; none: what they have."""
     inputs: Literal["permuted", "rotated"] = "permuted"
     """Input domains: a pixel permutation or a rotation each."""
     labels: Literal["random", "lexicographic"] = "random"
@@ -117,8 +117,7 @@ def load(config: Config):
     """The images that `config` names."""
     import jax
 
-    if config.data == "prototypes":
-        images = data.prototypes(key=jax.random.key(0))
-    else:
-        images = data.load(config.data)
-    return images if config.side is None else data.resized(images, config.side)
+    if config.data != "prototypes":
+        return data.load(config.data, side=config.side)
+    side = config.side or 8
+    return data.prototypes(key=jax.random.key(0), shape=(side, side))
