@@ -38,16 +38,18 @@ class Scan(AbstractTask):
         """Draw `size` lines of a part, with replacement."""
         ends = self._ends(part)
         lines = jax.random.randint(key, (size,), 0, ends[-1])
-        return self._rows(jnp.searchsorted(ends, lines, side="right"))
+        commands = jnp.searchsorted(ends, lines, side="right")
+        return jax.tree.map(lambda column: column[commands], self.sentences)
 
     def lines(self, part: ScanPart = "train") -> SequenceBatch:
         """All lines of a part; not to be compiled."""
-        return self._rows(_lines(np.diff(np.asarray(self._ends(part)), prepend=0)))
+        commands = _lines(np.diff(np.asarray(self._ends(part)), prepend=0))
+        # On the host: every number of lines would be a program of its own.
+        return jax.tree.map(
+            lambda column: jnp.asarray(np.asarray(column)[commands]), self.sentences
+        )
 
     def _ends(self, part: ScanPart) -> Int[Array, " commands"]:
         if part not in self.ends:
             raise ValueError(f"the split has no lines of {part!r}, only of {', '.join(self.ends)}")
         return self.ends[part]
-
-    def _rows(self, commands) -> SequenceBatch:
-        return jax.tree.map(lambda column: column[commands], self.sentences)

@@ -1,0 +1,149 @@
+"""What one trial of the language study does: learn SCAN in one setting, and be tested on it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from recombine import learning, models, probes, tasks
+from recombine.lab import Run
+
+Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
+ONE_WORD = 2
+"""The length of a command of one word, with its end."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the study of commands."""
+
+    setting: Setting = "A"
+    """A: `jump` is trained alone, as a tenth of the lines; A-dedup: once; B-masked: every `jump` is
+    replaced by another verb; B-uniform: tested commands are trained too, every command once."""
+    steps: int = 50
+    """Updates."""
+    every: int = 5
+    """Updates between two evaluations."""
+    batch: int = 256
+    """Lines an update, drawn with replacement."""
+    learning_rate: float = 0.01
+    """Learning rate of Adam, at first."""
+    decay: float = 0.96
+    """By which the rate is multiplied every now and then."""
+    decay_every: int = 100
+    """Updates between two decays."""
+    clip: float = 1.0
+    """Norm to which longer gradients are cut."""
+    evaluated: int = 500
+    """Training and test lines on which accuracy is measured, drawn once."""
+    held_out: int = 500
+    """Commands without `jump` that are kept from training and make the IID test; 0: none."""
+    embedding: int = 32
+    """Numbers that stand for a word."""
+    units: int = 64
+    """Units of the decoder; the encoder has half of them in each direction."""
+    output_embedding: int = 8
+    """Numbers that stand for an action."""
+    swapped_start: bool = False
+    """Whether the decoder starts with hidden states and cells exchanged, as in published code."""
+
+    def __post_init__(self) -> None:
+        if self.steps % self.every:
+            raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
+        if self.evaluated < 1:
+            raise ValueError(f"evaluated={self.evaluated} is less than 1")
+
+
+def split_of(config: Config, key) -> tasks.ScanSplit:
+    """The lines of a setting. Of one key, all settings keep the same commands from training."""
+    import jax
+
+    hold_out_key, mask_key = jax.random.split(key)
+    split = tasks.add_primitive_split("jump")
+    if config.held_out:
+        split = split.hold_out(config.held_out, key=hold_out_key)
+    if config.setting == "A-dedup":
+        return split.deduplicated()
+    if config.setting == "B-masked":
+        return split.masked("jump", key=mask_key)
+    return split.united() if config.setting == "B-uniform" else split
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Train a network on the lines of a setting; see what it makes of others."""
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    weight_key, split_key, batch_key, train_key, test_key = jax.random.split(key, 5)
+    task = tasks.Scan(split_of(config, split_key))
+    tests = eqx.filter_jit(evaluated)(config.evaluated, task, train_key, test_key)
+    if config.held_out:
+        tests["iid"] = task.lines("iid")
+    # One batch, so that one program looks at all.
+    sizes = {part: len(batch.inputs) for part, batch in tests.items()}
+    together = tasks.SequenceBatch(
+        *(jnp.asarray(np.concatenate(columns)) for columns in zip(*tests.values(), strict=True))
+    )
+
+    network = eqx.filter_jit(models.Seq2Seq)(
+        len(tasks.SCAN_WORDS),
+        len(tasks.SCAN_ACTIONS),
+        embedding=config.embedding,
+        units=config.units,
+        output_embedding=config.output_embedding,
+        swapped_start=config.swapped_start,
+        key=weight_key,
+    )
+    learns, stays = eqx.partition(network, eqx.is_inexact_array)
+    rule = learning.TeacherForcing(
+        task, stays, together, batch_key, config.learning_rate, config.decay, config.decay_every,
+        config.clip, config.batch,
+    )  # fmt: skip
+    state, seen = run.train(
+        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
+    )
+
+    right = by_part(seen["right"].T, sizes)
+    percent = {part: 100 * matches.mean(axis=0) for part, matches in right.items()}
+    one_word = np.asarray(tests["train"].input_lengths) == ONE_WORD
+    percent["one_word"] = 100 * (right["train"] & one_word[:, None]).mean(axis=0)
+    percent["gap"] = percent["train"] - percent["test"]
+    for name, values in percent.items():
+        run.curve(name, seen["step"], values)
+        run.metric(name, values[-1])
+    run.curve("loss", seen["step"], seen["loss"])
+    run.metric("mean_gap", percent["gap"].mean())
+    for name, value in eqx.filter_jit(decoded)(rule.model(state), together, sizes).items():
+        run.metric(name, value)
+
+
+def evaluated(size: int, task: tasks.Scan, train_key, test_key) -> dict[str, tasks.SequenceBatch]:
+    """Training and test lines to be evaluated on."""
+    train, test = (
+        task.sample(size, part, key=key) for part, key in (("train", train_key), ("test", test_key))
+    )
+    return {"train": train, "test": test}
+
+
+def by_part(rows, sizes: dict[str, int]) -> dict[str, Any]:
+    """Rows of all parts, one after another, as those of each."""
+    ends = np.cumsum(list(sizes.values()))
+    starts = ends - list(sizes.values())
+    return {part: rows[a:b] for part, a, b in zip(sizes, starts, ends, strict=True)}
+
+
+def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: dict[str, int]):
+    """Two ways to decode: words right in %, and sentences that are right in one of them only."""
+    ways = {
+        "forced": model(*batch).argmax(axis=2),
+        "greedy": model.greedy(batch.inputs, batch.input_lengths, batch.outputs.shape[1]),
+    }
+    outputs, lengths = batch.outputs, batch.output_lengths
+    forced, greedy = (probes.sentence_matches(way, outputs, lengths) for way in ways.values())
+    found = {"decoded_differently": (forced != greedy).sum()}
+    for name, symbols in ways.items():
+        parts = (by_part(rows, sizes) for rows in (symbols, outputs, lengths))
+        for part, *columns in zip(sizes, *(rows.values() for rows in parts), strict=True):
+            found[f"{part}_words_{name}"] = 100 * probes.word_accuracy(*columns)
+    return found

@@ -1,0 +1,145 @@
+"""The study of commands: each claim can hold and can fail, and the trial does what it says."""
+
+import jax
+import numpy as np
+import pytest
+from made_up import judged, results
+
+from recombine import splits, tasks
+from recombine.lab.claims import Missing
+from recombine.studies.gradient_resistance import language, language_trial
+from recombine.studies.gradient_resistance.language_trial import Config
+
+NAME = "gradient-resistance/language"
+STEPS = np.arange(0, 55, 5.0)
+
+
+def as_published(config, name):
+    """What the paper shows: training rises in all settings, and sooner where lines are repeated."""
+    repeated = config.setting in ("A", "B-masked")
+    one_word = np.where(repeated & (STEPS >= 10), 8.0, 0.0)
+    train = 0.4 * STEPS + one_word
+    tested = config.setting != "A" and config.setting != "A-dedup"
+    test = train - one_word if tested else np.zeros_like(train)
+    curves = {"train": train, "test": test, "iid": train, "one_word": one_word, "gap": train - test}
+    return STEPS, curves[name]
+
+
+def metrics(config, seed):
+    return {"train": 20.0}
+
+
+def changed(setting, **curves):
+    """As published, but for some curves of a setting, given as functions of them."""
+
+    def curve(config, name):
+        steps, values = as_published(config, name)
+        if config.setting == setting and name in curves:
+            values = curves[name](values)
+        return steps, values
+
+    return curve
+
+
+CLAIMS = [claim.name for claim in language.study.claims]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_claim_holds_on_what_the_paper_shows(claim):
+    assert judged(*results(NAME, metrics, curve=as_published), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "bad"),
+    [
+        ("training-leads", changed("A", train=lambda y: 0.4 * STEPS)),
+        ("no-new-combinations", changed("A", test=lambda y: np.where(STEPS == 30, 1.1, 0))),
+        ("gap-in-a", changed("A", gap=lambda y: 0.4 * y)),
+        ("no-gap-in-b", changed("B-uniform", gap=lambda y: np.where(STEPS == 20, -5.5, 0))),
+        ("lead-is-repetition", changed("A-dedup", train=lambda y: y + 3.5)),
+    ],
+)
+def test_every_claim_fails_where_its_statement_does(claim, bad):
+    assert not judged(*results(NAME, metrics, curve=bad), claim).holds
+
+
+def test_a_gap_that_only_masked_tests_have_does_not_count():
+    judgement = judged(*results(NAME, metrics, curve=as_published), "no-gap-in-b")
+    assert judgement.holds
+    assert judgement.evidence["of B-masked, whose tests have no one-word commands"] == 8
+
+
+def test_claims_need_the_steps_that_they_speak_of():
+    def short(config, name):
+        return STEPS[:2], as_published(config, name)[1][:2]
+
+    for claim in ("training-leads", "gap-in-a"):
+        with pytest.raises(Missing, match="nothing was measured"):
+            judged(*results(NAME, metrics, curve=short), claim)
+
+
+def test_a_long_run_is_shown_up_to_the_last_step_of_the_figure():
+    def long(config, name):
+        return 10 * STEPS, as_published(config, name)[1]
+
+    _, found = results(NAME, metrics, curve=long)
+    steps, values = language.shown(found, "train", "A")
+    assert steps.max() == 50
+    assert values.shape == (5, 2)
+
+
+def test_figures_are_drawn_with_and_without_held_out_commands():
+    for preset, curves in (("laptop", 4), ("paper", 3)):
+        _, found = results(NAME, metrics, preset, curve=as_published)
+        names = {trace.name for trace in language.draw_parts(found).data}
+        assert len(names) == curves
+        published = language.draw_published(found)
+        assert {t.name for t in published.data} >= {"Train A", "Test A", "Train B", "Test B"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "size"),
+    [("A", 14_670), ("A-dedup", 13_204), ("B-masked", 14_670), ("B-uniform", 20_910)],
+)
+def test_settings_have_their_published_sizes(setting, size):
+    split = language_trial.split_of(Config(setting, held_out=0), jax.random.key(0))
+    assert (split.size("train"), split.size("test")) == (size, 7_706)
+
+
+def test_settings_keep_the_same_commands_from_training():
+    kept = [
+        language_trial.split_of(Config(setting), jax.random.key(3)).iid
+        for setting in language.SETTINGS
+    ]
+    assert all((iid == kept[0]).all() for iid in kept)
+    assert kept[0].sum() == 500
+
+
+def test_only_a_asks_for_new_combinations():
+    names = list(tasks.scan_commands())
+
+    def combinations(counts):
+        """Verb and the rest of commands with one verb, such as (jump, _ around left twice)."""
+        for name, count in zip(names, counts, strict=True):
+            verb, *rest = name.split()
+            if count and not {"and", "after"} & set(rest) and verb != "turn":
+                yield verb, " ".join(rest)
+
+    for setting in ("A", "A-dedup", "B-masked", "B-uniform"):
+        split = language_trial.split_of(Config(setting), jax.random.key(0))
+        train, test = (list(combinations(counts)) for counts in (split.train, split.test))
+        assert splits.is_compositional_split(train, test) == (setting[0] == "A")
+
+
+def test_rows_are_told_apart_by_part():
+    parts = language_trial.by_part(np.arange(6), {"train": 3, "test": 2, "iid": 1})
+    assert {part: list(rows) for part, rows in parts.items()} == {
+        "train": [0, 1, 2], "test": [3, 4], "iid": [5],
+    }  # fmt: skip
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="steps=50 is not a multiple of every=7"):
+        Config(every=7)
+    with pytest.raises(ValueError, match="evaluated=0 is less than 1"):
+        Config(evaluated=0)
