@@ -13,7 +13,7 @@ KEY = jax.random.key(0)
 
 
 def network(outputs=1):
-    return models.MLP((2, 4, 3, outputs), layer=models.Dense.bounded, output=jnp.tanh, key=KEY)
+    return models.MLP((2, 4, outputs), layer=models.Dense.bounded, output=jnp.tanh, key=KEY)
 
 
 def examples(count, outputs=1):
