@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -307,3 +312,38 @@ def test_directions_come_closer_to_the_true_ones(x64):
         probes.module_similarity(u, target.u) for u in (start, rule.projections(state))
     )
     assert after > before + 0.05
+
+
+SPREAD = """
+import jax, numpy as np
+from test_kernel_directions import normal, rule_of
+from recombine import learning
+
+x, y = normal(20, 3), normal(20, 1, seed=1)
+u = normal(2, 3, seed=2)
+devices = jax.devices()
+two = jax.sharding.Mesh(np.array(devices[:2]), ("modules",))
+rules = [
+    rule_of(learning.SplitKernel(), x, y, modules=2, batch=8, mesh=mesh) for mesh in (None, two)
+]
+here, there = (learning.train(rule, rule.init(u), 3, every=3)[0] for rule in rules)
+for a, b in zip(*map(jax.tree.leaves, (here, there)), strict=True):
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+try:
+    all_of_them = jax.sharding.Mesh(np.array(devices), ("modules",))
+    rule_of(learning.SplitKernel(), x, y, modules=4, batch=8, mesh=all_of_them)
+except ValueError as error:
+    assert "xla_force_host_platform_device_count" in str(error)
+else:
+    raise AssertionError("a mesh of all devices never ends")
+"""
+
+
+def test_modules_spread_over_devices_learn_as_on_one():
+    subprocess.run(
+        [sys.executable, "-c", SPREAD],
+        cwd=Path(__file__).parent,
+        env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        check=True,
+        timeout=120,
+    )

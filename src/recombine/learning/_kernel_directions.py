@@ -5,9 +5,10 @@ yᵀ K⁻¹ y with the kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ (Eq. 15 and 16).
 need larger weights. The rule descends yᵀ K⁻¹ y, every module on its own.
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -38,8 +39,14 @@ def interpolation_norm(
     return _interpolation_norm(K, y)[0]
 
 
+def _factor(K):
+    """L of K = L Lᵀ."""
+    # LAPACK reads columns where XLA writes rows: of the transpose no copy is made.
+    return jnp.linalg.cholesky(K.T, symmetrize_input=False)
+
+
 def _interpolation_norm(K, y):
-    a = cho_solve((jnp.linalg.cholesky(K, symmetrize_input=False), True), y)
+    a = cho_solve((_factor(K), True), y)
     return jnp.sum(y * a), a
 
 
@@ -63,7 +70,7 @@ def log_evidence(
 
 
 def _log_evidence(K, y):
-    L = jnp.linalg.cholesky(K, symmetrize_input=False)
+    L = _factor(K)
     a = cho_solve((L, True), y)
     determinant = 2 * jnp.log(jnp.diagonal(L)).sum()
     return -0.5 * (jnp.sum(y * a) + y.shape[1] * determinant), (L, a)
@@ -109,19 +116,33 @@ def _gaussian_objective(features, y, jitter, determinant):
 
 def _gaussian_objective_backward(determinant, residual, g):
     features, parts, a, L = residual
-    slope = -a @ a.T
-    if determinant:
-        slope = slope + a.shape[1] * cho_solve((L, True), jnp.eye(len(a), dtype=a.dtype))
 
-    def of_features(z, part):
+    def by_one_column(z, part):
+        # W = −2 a aᵀ ∘ exp(…) is never formed.
+        sums = part @ jnp.concatenate([a * z, a], axis=1)
+        return -2 * g[0] * a * (sums[:, :-1] - sums[:, -1:] * z)
+
+    def by_columns(z, part):
+        slope = -a @ a.T
+        if determinant:
+            slope = slope + a.shape[1] * cho_solve((L, True), jnp.eye(len(a), dtype=a.dtype))
         W = 2 * g[0] * slope * part
         return W @ z - W.sum(axis=1, keepdims=True) * z
 
-    slopes = tuple(map(of_features, features, parts))
+    one = a.shape[1] == 1 and not determinant
+    slopes = tuple(map(by_one_column if one else by_columns, features, parts))
     return slopes, 2 * g[0] * a, jnp.zeros((), a.dtype)
 
 
 gaussian_objective.defvjp(_gaussian_objective, _gaussian_objective_backward)
+
+
+@cache
+def _load_linear_algebra() -> None:
+    """The first factorisation of a process loads the routines; two devices at once never end."""
+    with jax.ensure_compile_time_eval():
+        one = jnp.eye(1)
+        jax.block_until_ready(cho_solve((jnp.linalg.cholesky(one), True), one))
 
 
 def draw_batch(
@@ -174,6 +195,8 @@ class KernelDirections(AbstractRule[DirectionState]):
     - `determinant`: descend yᵀ K⁻¹ y + log det K instead, −2 `log_evidence`. Not in the paper.
     - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a
         batch; `None`: all. An array, so that all sizes share one program.
+    - `mesh`: devices to spread the modules over, a mesh with one axis; by default one. On a CPU
+        set `OPENBLAS_NUM_THREADS=1` besides, lest every device starts threads of its own.
     """
 
     kernel: AbstractDirectionKernel
@@ -190,12 +213,24 @@ class KernelDirections(AbstractRule[DirectionState]):
     clip: float | Float[Array, ""] = jnp.inf
     rows: Int[Array, ""] | None = None
     determinant: bool = False
+    mesh: jax.sharding.Mesh | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         if len(self.x) != len(self.y):
             raise ValueError(f"{len(self.x)} inputs, but {len(self.y)} targets")
         if not 2 <= self.batch <= len(self.x):
             raise ValueError(f"a batch of {self.batch} of {len(self.x)} samples; use 2 to all")
+        if self.mesh is not None and len(self.columns) % self.mesh.size:
+            raise ValueError(
+                f"{len(self.columns)} modules do not share {self.mesh.size} devices evenly; "
+                "take a multiple, or fewer devices"
+            )
+        if self.mesh is not None and self.mesh.size == len(jax.devices("cpu")) > 1:
+            # Its thread pool has a thread a device, and factorisations wait for one that is free.
+            raise ValueError(
+                f"on a CPU {self.mesh.size} devices wait for each other without end if there are "
+                "no more; raise --xla_force_host_platform_device_count in XLA_FLAGS"
+            )
 
     def _optimiser(self) -> optax.GradientTransformation:
         step = optax.adam if self.optimiser == "adam" else optax.sgd
@@ -207,7 +242,12 @@ class KernelDirections(AbstractRule[DirectionState]):
         memory = jax.vmap(self._optimiser().init)(directions)
         (losses, likeness), _ = self._slopes(directions, jnp.asarray(0))
         crossings = jnp.zeros(len(u), int)
-        return DirectionState(directions, memory, losses, likeness, crossings)
+        state = DirectionState(directions, memory, losses, likeness, crossings)
+        if self.mesh is None:
+            return state
+        # Where the first step will leave it: the second must not compile anew.
+        shares = jax.sharding.PartitionSpec(*self.mesh.axis_names)
+        return eqx.filter_shard(state, jax.sharding.NamedSharding(self.mesh, shares))
 
     def objective(
         self,
@@ -241,9 +281,18 @@ class KernelDirections(AbstractRule[DirectionState]):
             targets = self._targets(y, allowed, key)
             return jax.value_and_grad(self.objective, has_aux=True)(direction, x, targets)
 
+        def of_modules(modules):
+            return jax.lax.map(of_module, modules, batch_size=min(_AT_ONCE, len(modules[-1])))
+
         keys = jax.random.split(of_columns, len(self.columns))
         modules = directions, self.columns, keys
-        return jax.lax.map(of_module, modules, batch_size=min(_AT_ONCE, len(keys)))
+        if self.mesh is None:
+            return of_modules(modules)
+        _load_linear_algebra()
+        shares = jax.sharding.PartitionSpec(*self.mesh.axis_names)
+        return jax.shard_map(
+            of_modules, mesh=self.mesh, in_specs=(shares,), out_specs=shares, check_vma=False
+        )(modules)
 
     def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
         """A step of every module. One whose objective is not finite stays as it is from then on."""
