@@ -1,6 +1,8 @@
 """The study of commands: each claim can hold and can fail, and the trial does what it says."""
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from made_up import judged, results
@@ -132,9 +134,33 @@ def test_only_a_asks_for_new_combinations():
 
 
 def test_rows_are_told_apart_by_part():
-    parts = language_trial.by_part(np.arange(6), {"train": 3, "test": 2, "iid": 1})
+    parts = language_trial.by_part(np.arange(6), (("train", 3), ("test", 2), ("iid", 1)))
     assert {part: list(rows) for part, rows in parts.items()} == {
         "train": [0, 1, 2], "test": [3, 4], "iid": [5],
+    }  # fmt: skip
+
+
+class Fixed(eqx.Module):
+    """A network that is right on all but one symbol of its first line, and greedily on none."""
+
+    def __call__(self, inputs, input_lengths, outputs, output_lengths):
+        return jax.nn.one_hot(outputs.at[0, 0].add(1), 7)
+
+    def greedy(self, inputs, input_lengths, steps):
+        return jnp.full((len(inputs), steps), 6)
+
+
+def test_words_are_counted_in_the_part_that_they_belong_to():
+    batch = tasks.SequenceBatch(
+        jnp.ones((5, 2), int), jnp.full(5, 2), jnp.tile(jnp.array([1, 2, 3, 0]), (5, 1)),
+        jnp.full(5, 4),
+    )  # fmt: skip
+    sizes = (("train", 2), ("test", 2), ("iid", 1))
+    found = eqx.filter_jit(language_trial.decoded)(Fixed(), batch, sizes)
+    assert {name: float(value) for name, value in found.items()} == {
+        "decoded_differently": 4,
+        "train_words_forced": 87.5, "test_words_forced": 100, "iid_words_forced": 100,
+        "train_words_greedy": 0, "test_words_greedy": 0, "iid_words_greedy": 0,
     }  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def draw_parts(results: Results):
     figure = figures.panels(*SETTINGS.values(), x="steps", y="sentence accuracy (%)", columns=2)
     names = {
         "train": "training lines", "one_word": "of these, commands of one word",
-        "iid": "held-out commands (IID)", "test": "new combinations",
+        "iid": "held-out commands (IID)", "test": "tested commands",
     }  # fmt: skip
     for panel, setting in enumerate(SETTINGS):
         for color, (curve, name) in enumerate(names.items()):
@@ -164,9 +164,11 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(seeds=1, conditions=ALL, settings=SMOKE, cost="15 s on two cores"),
+        "smoke": Preset(seeds=1, conditions=ALL, settings=SMOKE, cost="10 s on two cores"),
         "laptop": Preset(seeds=5, conditions=ALL, cost="1 min on two cores"),
-        "paper": Preset(seeds=5, conditions=ALL, settings=AS_PUBLISHED, cost="1 h on two cores"),
+        "paper": Preset(
+            seeds=5, conditions=ALL, settings=AS_PUBLISHED, cost="about 25 min on two cores"
+        ),
     },
     claims=(
         Claim(

@@ -9,6 +9,8 @@ from recombine import learning, models, probes, tasks
 from recombine.lab import Run
 
 Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
+Sizes = tuple[tuple[str, int], ...]
+"""The parts that are evaluated, in their order, and how many lines each has."""
 ONE_WORD = 2
 """The length of a command of one word, with its end."""
 
@@ -81,7 +83,7 @@ def trial(config: Config, key, run: Run) -> None:
     if config.held_out:
         tests["iid"] = task.lines("iid")
     # One batch, so that one program looks at all.
-    sizes = {part: len(batch.inputs) for part, batch in tests.items()}
+    sizes = tuple((part, len(batch.inputs)) for part, batch in tests.items())
     together = tasks.SequenceBatch(
         *(jnp.asarray(np.concatenate(columns)) for columns in zip(*tests.values(), strict=True))
     )
@@ -126,14 +128,13 @@ def evaluated(size: int, task: tasks.Scan, train_key, test_key) -> dict[str, tas
     return {"train": train, "test": test}
 
 
-def by_part(rows, sizes: dict[str, int]) -> dict[str, Any]:
+def by_part(rows, sizes: Sizes) -> dict[str, Any]:
     """Rows of all parts, one after another, as those of each."""
-    ends = np.cumsum(list(sizes.values()))
-    starts = ends - list(sizes.values())
-    return {part: rows[a:b] for part, a, b in zip(sizes, starts, ends, strict=True)}
+    ends = np.cumsum([size for _, size in sizes])
+    return {part: rows[end - size : end] for (part, size), end in zip(sizes, ends, strict=True)}
 
 
-def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: dict[str, int]):
+def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: Sizes):
     """Two ways to decode: words right in %, and sentences that are right in one of them only."""
     ways = {
         "forced": model(*batch).argmax(axis=2),
@@ -143,7 +144,8 @@ def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: dict[str, 
     forced, greedy = (probes.sentence_matches(way, outputs, lengths) for way in ways.values())
     found = {"decoded_differently": (forced != greedy).sum()}
     for name, symbols in ways.items():
-        parts = (by_part(rows, sizes) for rows in (symbols, outputs, lengths))
-        for part, *columns in zip(sizes, *(rows.values() for rows in parts), strict=True):
-            found[f"{part}_words_{name}"] = 100 * probes.word_accuracy(*columns)
+        columns = [by_part(rows, sizes) for rows in (symbols, outputs, lengths)]
+        for part, _ in sizes:
+            accuracy = probes.word_accuracy(*(column[part] for column in columns))
+            found[f"{part}_words_{name}"] = 100 * accuracy
     return found
