@@ -39,17 +39,15 @@ def data_table(found: Sequence[dict[str, Any]]) -> Table:
     """What `describe_data` says of every data set."""
     table = Table(title="data sets", title_justify="left", show_lines=True)
     table.caption = "`recombine data get NAME` gets one that is not here"
-    for column in ("data set", "what it is", "size", "licence", "where", "read by"):
+    for column in ("data set", "what it is", "read by"):
         table.add_column(column, overflow="fold")
     for one in found:
-        where = one["folder"] or "comes with the package"
+        where = (one["folder"] or "comes with the package") if one["cached"] else "not here"
+        size = f"{one['bytes'] / 1e6:.1f} MB; " if one["bytes"] else ""
         studies = [use["study"] for use in one["studies"]]
         table.add_row(
             one["name"],
-            one["title"],
-            f"{one['bytes'] / 1e6:.1f} MB" if one["bytes"] else "",
-            one["licence"],
-            escape(where) if one["cached"] else "not here",
+            escape(f"{one['title']}\n{size}licence: {one['licence']}\n{where}"),
             "\n".join([f"--set data={one['name']}:", *studies] if studies else []),
         )
     return table
