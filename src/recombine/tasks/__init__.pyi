@@ -23,6 +23,8 @@ from ._image_routing import lexicographic_labels as lexicographic_labels
 from ._image_routing import pixel_permutations as pixel_permutations
 from ._image_routing import random_labels as random_labels
 from ._image_routing import rotations as rotations
+from ._labelled_sequences import LabelledSequences as LabelledSequences
+from ._labelled_sequences import joined as joined
 from ._maze import Mazes as Mazes
 from ._maze import random_maze as random_maze
 from ._modular_teacher import ModularTeacher as ModularTeacher
