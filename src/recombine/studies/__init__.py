@@ -42,6 +42,7 @@ STUDIES: dict[str, str] = {
     "modularity-scaling/noise": "recombine.studies.modularity_scaling.noise",
     "modularity-scaling/projections": "recombine.studies.modularity_scaling.projections",
     "gradient-resistance/images": "recombine.studies.gradient_resistance.images",
+    "gradient-resistance/remedies": "recombine.studies.gradient_resistance.remedies",
     "gradient-resistance/toy": "recombine.studies.gradient_resistance.toy",
     "gradient-resistance/linear-counterpoint": (
         "recombine.studies.gradient_resistance.linear_counterpoint"
