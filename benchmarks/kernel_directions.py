@@ -11,7 +11,7 @@ import os
 import time
 
 CORES = len(os.sched_getaffinity(0))
-MODULES, DIMENSIONS, SAMPLES, BATCH, STEPS, ROUNDS = 32, 10, 1000, 128, 20, 5
+MODULES, DIMENSIONS, SAMPLES, BATCH, STEPS, ROUNDS = 32, 10, 1000, 128, 20, 15
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from made_up import judged, results
 from recombine.lab import Run
 from recombine.lab.claims import Missing
 from recombine.lab.registry import load
-from recombine.studies.gradient_resistance.images import Config, trial
+from recombine.studies.gradient_resistance import images, pairs_trial
 
 NAME = "gradient-resistance/images"
 STEPS = np.array([0.0, 50.0, 200.0])
@@ -72,41 +72,55 @@ def test_a_claim_about_a_step_that_was_not_looked_at_says_so():
         judged(*results(NAME, metrics, curve=short), "a-gap-with-the-hint")
 
 
-@pytest.fixture(scope="module")
-def runs():
-    """Two repetitions with pairs in common, and what they report."""
-    config = Config(steps=2, every=1, batch=4, pairs=20, partners=3, data_seed=8)
-    found = []
-    for seed in (7, 8):
-        run = Run()
-        trial(config, jax.random.key(seed), run)
-        found.append(run)
-    return found
+def test_learning_is_reported_on_all_streams_with_its_gap_and_its_speed():
+    run = Run()
+    train, iid, ood = (
+        np.array([0.1, 0.5, 0.7, 0.9]),
+        np.full(4, 0.6),
+        np.array([0.1, 0.3, 0.3, 0.5]),
+    )
+    seen = {"step": np.array([0, 25, 50, 100]), "accuracy": train, "iid_accuracy": iid}
+    seen |= {"ood_accuracy": ood, "loss": train, "iid_loss": iid, "ood_loss": ood}
+    pairs_trial.report_learning(seen, run)
+    np.testing.assert_allclose(run.curves["gap"][1], [0, 20, 40, 40])
+    np.testing.assert_allclose(run.curves["iid"][1], 60)
+    np.testing.assert_array_equal(run.curves["train_loss"][1], train)
+    assert run.metrics == pytest.approx(
+        {
+            "train": 90, "iid": 60, "ood": 50, "gap": 40,
+            "gap_area": 10 * 25 + 30 * 25 + 40 * 50,
+            "window_accuracy": 60, "steps_to_50": 25, "steps_to_80": 100,
+        }
+    )  # fmt: skip
 
 
-def test_a_trial_reports_curves_of_all_streams_and_their_gap(runs):
-    run = runs[0]
-    for name in ("train", "iid", "ood", "gap", "train_loss", "iid_loss", "ood_loss"):
-        np.testing.assert_array_equal(run.curves[name][0], [0, 1, 2])
-    values = {name: y for name, (_, y) in run.curves.items()}
-    np.testing.assert_allclose(values["gap"], values["train"] - values["ood"])
-    gap = values["gap"]
-    assert run.metrics["gap"] == gap[-1]
-    assert run.metrics["gap_area"] == pytest.approx((gap[0] + gap[1]) / 2 + (gap[1] + gap[2]) / 2)
-    assert run.metrics["window_accuracy"] == pytest.approx(values["train"][1:].mean())
-    assert 0 <= run.metrics["leakage"] <= np.log2(3)
-    ratio = run.metrics["sensitivity_2"] / run.metrics["sensitivity_1"]
-    assert run.metrics["sensitivity_ratio"] == pytest.approx(ratio, rel=1e-5)
+def test_a_level_that_is_never_reached_has_no_step():
+    run = Run()
+    low = np.array([0.1, 0.6])
+    names = ("accuracy", "iid_accuracy", "ood_accuracy", "loss", "iid_loss", "ood_loss")
+    pairs_trial.report_learning({"step": np.array([0, 5])} | dict.fromkeys(names, low), run)
+    assert run.metrics["steps_to_50"] == 5
+    assert "steps_to_80" not in run.metrics
 
 
-def test_repetitions_with_a_data_seed_differ_in_weights_only(runs):
-    from recombine.studies.gradient_resistance.pairs_trial import streams, task_of
+def test_repetitions_with_a_data_seed_have_their_pairs_in_common(monkeypatch):
+    class Enough(Exception):
+        pass
 
-    one, other = (run.curves["train_loss"][1] for run in runs)
-    assert one[0] != other[0]
-    task = task_of("digits", informative=True)
-    seen, tests = streams(task, 20, jax.random.split(jax.random.key(8), 3)[1])
-    assert set(tests) == {"iid", "ood"}
-    offset = (tests["ood"].second_labels - tests["ood"].labels) % 10
-    assert offset.min() >= 2
-    assert ((seen.second_labels - seen.labels) % 10).max() <= 1
+    def stop(task, pairs, key):
+        raise Enough(np.asarray(jax.random.key_data(key)).tolist())
+
+    def pair_key(seed, **settings):
+        with pytest.raises(Enough) as found:
+            images.trial(images.Config(**settings), jax.random.key(seed), Run())
+        return found.value.args
+
+    monkeypatch.setattr(images, "streams", stop)
+    assert pair_key(7, data_seed=8) == pair_key(8, data_seed=8)
+    assert pair_key(7) != pair_key(8)
+
+
+def test_digits_have_half_the_published_learning_rate_unless_one_is_given():
+    assert pairs_trial.rate_of("digits", None) == 5e-4
+    assert pairs_trial.rate_of("mnist", None) == 1e-3
+    assert pairs_trial.rate_of("digits", 0.01) == 0.01

@@ -183,16 +183,15 @@ def draw_control(results: Results):
 
 
 def draw_dependence(results: Results):
-    shown = (
-        ("leakage (bits)", "leakage"),
-        ("shortcuts (% of answers to new pairs)", "shortcut_rate"),
-        ("sensitivity to the second image / to the first", "sensitivity_ratio"),
-    )
-    figure = figures.panels(*("" for _ in shown), x="setting", y=[title for title, _ in shown])
-    for panel, (_, metric) in enumerate(shown):
+    shown = {
+        "leakage": ("leakage", "bits"),
+        "shortcuts": ("shortcut_rate", "% of answers to new pairs"),
+        "sensitivity": ("sensitivity_ratio", "second image / first"),
+    }
+    figure = figures.panels(*shown, x="setting", y=[unit for _, unit in shown.values()])
+    for panel, (metric, _) in enumerate(shown.values()):
         values = [results.metric(metric, setting=s) for s in SETTINGS]
-        figures.add_points(figure, SETTINGS, values, "networks", panel=panel, line=False)
-    figures.add_level(figure, 0, "the answer ignores the second image")
+        figures.add_points(figure, SETTINGS, values, "", panel=panel, line=False)
     return figure
 
 

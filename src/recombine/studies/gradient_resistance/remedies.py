@@ -39,6 +39,14 @@ TITLES = {
     "reversed": "X_2 random last",
     "modular": "modular",
 }
+KNOWING = {
+    "none": ("none",),
+    "X_2 is redundant": ("penalty", "drop", "noise", "shuffle"),
+    "data with a random X_2": ("order", "reversed"),
+    "where inputs divide": ("either", "modular"),
+    "nothing": ("entropy",),
+}
+"""What has to be known for each remedy."""
 TASKS = {"images": "pairs of images", "toy": "two coordinates"}
 NAMING = ("penalty", "drop", "shuffle")
 """Remedies for which X_2 has to be named, and that are claimed to work."""
@@ -213,11 +221,12 @@ def draw_trade(results: Results):
         *(TASKS[t] for t in there), x="leakage (bits)", y="accuracy on new combinations (%)"
     )
     for panel, task in enumerate(there):
-        for remedy in shown(results, task):
-            leakage, ood = (results.metric(m, task=task, remedy=remedy) for m in ("leakage", "ood"))
-            color = figures.shade(list(TITLES).index(remedy) / (len(TITLES) - 1))
+        for color, (known, remedies) in enumerate(KNOWING.items()):
+            found = [of(results, task, r) for r in shown(results, task) if r in remedies]
+            places = [one["leakage"].mean() for one in found]
+            name = known if known == "none" else f"to know: {known}"
             figures.add_points(
-                figure, [leakage.mean()], [ood], TITLES[remedy], color=color, panel=panel,
+                figure, places, [one["ood"] for one in found], name, color=color, panel=panel,
                 line=False,
             )  # fmt: skip
     return figure
@@ -333,7 +342,7 @@ study = Study(
             "trade",
             "Accuracy on new combinations against leakage",
             "Leakage is I(Ŷ; X_2 | X_1): 0 if answers ignore the second input. Points stand at the "
-            "mean leakage of a remedy.",
+            "mean leakage of a remedy; colours say what has to be known for it.",
             draw_trade,
         ),
     ),
