@@ -87,7 +87,7 @@ def test_a_step_is_clipped_adam_at_the_rate_of_its_time():
 
 def test_both_ways_to_decode_agree_at_every_checkpoint_and_are_right_on_a_memorised_batch():
     state, shares = START, []
-    for t in np.arange(101):
+    for t in range(101):
         if t % 10 == 0:
             forced, greedy = map(np.asarray, matches(RULE.model(state), SENTENCES))
             np.testing.assert_array_equal(forced, greedy)
