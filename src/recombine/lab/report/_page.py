@@ -142,6 +142,8 @@ def _judged(claim: Claim, study: Study, results: Results) -> Judged:
 
 
 def _drawing(figure: Figure, results: Results) -> Drawing:
+    if not results.records:
+        return Drawing(figure, note="Not drawn yet: no trial is finished.")
     try:
         drawn = figure.draw(results)
         return Drawing(
