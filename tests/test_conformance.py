@@ -107,6 +107,16 @@ class NextSymbols(eqx.Module):
         return self.table[jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))]
 
 
+class Bag(eqx.Module):
+    """Scores of a sequence that are sums over its tokens."""
+
+    table: jax.Array
+
+    def __call__(self, tokens, lengths, *, key=None):
+        counts = jnp.arange(tokens.shape[1]) < lengths[:, None]
+        return jnp.where(counts[..., None], self.table[tokens], 0).sum(axis=1)
+
+
 # The model, and a scalar function of it.
 MODELS = {
     "Seq2Seq": (
@@ -194,7 +204,17 @@ TEACHER_FORCING = learning.TeacherForcing(
     TASKS["Scan"], FIXED, TASKS["Scan"].sample(16, key=KEY), KEY, 0.03, batch=8
 )
 
+LABELLED = tasks.LabelledSequences([[1, 2], [2, 0]], [2, 1], [1, 0], ("", "x", "y"), 2)
+SEQUENCE_CLASSIFICATION = learning.SequenceClassification(
+    (LABELLED, LABELLED[:1]), Bag(None), LABELLED, {"iid": LABELLED}, KEY, 0.05, batch=8,
+    measure_every=5, chosen_on="iid",
+)  # fmt: skip
+
 RULES = {
+    "SequenceClassification": (
+        SEQUENCE_CLASSIFICATION,
+        SEQUENCE_CLASSIFICATION.init(Bag(jnp.zeros((3, 2)))),
+    ),
     "TeacherForcing": (TEACHER_FORCING, TEACHER_FORCING.init(FORCED)),
     "EpochDescent": (
         EPOCHS,

@@ -53,6 +53,12 @@ from ._route_classification import mean_cross_entropy as mean_cross_entropy
 from ._routing import RoutingDescent as RoutingDescent
 from ._routing import mean_route_loss as mean_route_loss
 from ._routing import summed_route_loss as summed_route_loss
+from ._selection import last_best as last_best
+from ._selection import left_chance as left_chance
+from ._sequence_classification import SequenceClassification as SequenceClassification
+from ._sequence_classification import SequenceClassificationState as SequenceClassificationState
+from ._sequence_classification import label_loss as label_loss
+from ._sequence_classification import warmed_up as warmed_up
 from ._slot_classification import SlotClassification as SlotClassification
 from ._slot_classification import SlotState as SlotState
 from ._slot_classification import slot_cross_entropy as slot_cross_entropy

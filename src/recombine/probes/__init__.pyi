@@ -21,6 +21,11 @@ from ._dynamics import relative_change as relative_change
 from ._embeddings import cosine_to_initial as cosine_to_initial
 from ._embeddings import pairwise_cosine as pairwise_cosine
 from ._embeddings import zero_fraction as zero_fraction
+from ._label_accuracy import AccuracyBy as AccuracyBy
+from ._label_accuracy import accuracy_by as accuracy_by
+from ._label_accuracy import accuracy_by_length as accuracy_by_length
+from ._label_accuracy import class_scores as class_scores
+from ._label_accuracy import majority_share as majority_share
 from ._leakage import leakage as leakage
 from ._leakage import table_leakage as table_leakage
 from ._module_alignment import alignment_by_module as alignment_by_module
@@ -43,9 +48,9 @@ from ._sample_search import SampleSearch as SampleSearch
 from ._sample_search import SearchStep as SearchStep
 from ._sample_search import sample_search as sample_search
 from ._sensitivity import input_sensitivity as input_sensitivity
-from ._shortcut import shortcut_rate as shortcut_rate
 from ._sentences import sentence_matches as sentence_matches
 from ._sentences import word_accuracy as word_accuracy
+from ._shortcut import shortcut_rate as shortcut_rate
 from ._similarity import centred_cosine as centred_cosine
 from ._similarity import distance_ratio as distance_ratio
 from ._similarity import off_diagonal_cosines as off_diagonal_cosines

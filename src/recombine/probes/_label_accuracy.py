@@ -1,0 +1,70 @@
+"""How often a classifier of sequences is right: as a whole, and by length or depth."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
+
+from ..tasks._labelled_sequences import LabelledSequences
+
+Classifier = Callable[[Int[Array, "batch length"], Int[Array, " batch"]], Float[Array, "batch out"]]
+
+
+@eqx.filter_jit
+def class_scores(
+    model: Classifier, sequences: LabelledSequences, *, at_once: int = 512
+) -> Float[Array, "items out"]:
+    """What `model` makes of every sequence, a part of them at a time.
+
+    **Arguments:**
+
+    - `model`: maps tokens and lengths to one vector a sequence: a classifier to its scores, or a
+        method of it to whatever else is asked.
+    - `sequences`: any number of them.
+    - `at_once`: the most sequences to work on at a time, to save memory.
+    """
+    count = len(sequences)
+    parts = -(-count // at_once)
+    size = -(-count // parts)
+    # The last part is filled up with sequences that come twice.
+    places = (jnp.arange(parts * size) % count).reshape(parts, size)
+    scores = jax.lax.map(lambda p: model(sequences.tokens[p], sequences.lengths[p]), places)
+    return scores.reshape(parts * size, -1)[:count]
+
+
+class AccuracyBy(NamedTuple):
+    """Accuracy by some property of inputs."""
+
+    values: Int[np.ndarray, " values"]
+    """The values that the property takes, in order."""
+    accuracy: Float[np.ndarray, " values"]
+    """The fraction of the inputs of each value that are right."""
+    counts: Int[np.ndarray, " values"]
+    """How many inputs have it."""
+
+
+def accuracy_by(right: Bool[ArrayLike, " items"], by: Int[ArrayLike, " items"]) -> AccuracyBy:
+    """Accuracy by length, depth or any other whole number that inputs have.
+
+    **Arguments:**
+
+    - `right`: which inputs are classified rightly.
+    - `by`: the number of each.
+    """
+    values, places, counts = np.unique(np.asarray(by), return_inverse=True, return_counts=True)
+    return AccuracyBy(values, np.bincount(places, np.asarray(right, float)) / counts, counts)
+
+
+def accuracy_by_length(model: Classifier, sequences: LabelledSequences) -> AccuracyBy:
+    """Accuracy by the number of tokens."""
+    right = class_scores(model, sequences).argmax(axis=1) == sequences.labels
+    return accuracy_by(np.asarray(right), np.asarray(sequences.lengths))
+
+
+def majority_share(sequences: LabelledSequences) -> float:
+    """The accuracy of always saying the most frequent label: the best without looking."""
+    return float(np.bincount(np.asarray(sequences.labels)).max() / len(sequences))
