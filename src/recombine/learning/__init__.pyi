@@ -55,6 +55,7 @@ from ._routing import mean_route_loss as mean_route_loss
 from ._routing import summed_route_loss as summed_route_loss
 from ._selection import last_best as last_best
 from ._selection import left_chance as left_chance
+from ._sequence_classification import PonderLoss as PonderLoss
 from ._sequence_classification import SequenceClassification as SequenceClassification
 from ._sequence_classification import SequenceClassificationState as SequenceClassificationState
 from ._sequence_classification import label_loss as label_loss

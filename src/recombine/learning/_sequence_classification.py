@@ -11,16 +11,33 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..probes._label_accuracy import class_scores
 from ..tasks._labelled_sequences import LabelledSequences
-from ..tasks._task import AbstractTask
 from ._label_losses import softmax_cross_entropy
 from ._loop import AbstractRule
 
 Model = TypeVar("Model", bound=Callable[..., Array])
+Source = LabelledSequences | Callable[..., LabelledSequences]
 
 
 def label_loss(model: Model, batch: LabelledSequences, key: PRNGKeyArray) -> Float[Array, ""]:
     """The mean cross-entropy of the labels, with dropout."""
     return softmax_cross_entropy(model(batch.tokens, batch.lengths, key=key), batch.labels)
+
+
+class PonderLoss(eqx.Module):
+    """The same with a price on how long columns compute: α times their mean remainder (D.1).
+
+    The network has adaptive computation time: `SequenceClassifier.ponder`.
+    """
+
+    weight: float | Float[Array, ""] = 0.03
+    """α."""
+
+    def __call__(self, model: Any, batch: LabelledSequences, key: PRNGKeyArray) -> Float[Array, ""]:
+        """The objective of a network on a batch."""
+        scores, pondering = model.ponder(batch.tokens, batch.lengths, key=key)
+        there = jnp.arange(batch.tokens.shape[1]) < batch.lengths[:, None]
+        price = jnp.where(there, pondering.remainder, 0).sum() / there.sum()
+        return softmax_cross_entropy(scores, batch.labels) + self.weight * price
 
 
 def warmed_up(
@@ -69,7 +86,9 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     **Arguments:**
 
     - `sources`: what batches are drawn from. Sequences, with replacement: one set, or several of
-        different lengths such as `LabelledSequences.buckets`; or tasks that sample sequences.
+        different lengths such as `LabelledSequences.buckets`; or functions that draw afresh,
+        `source(size, key=key)`, such as the `sample` of a task. A function that holds arrays is a
+        PyTree, such as `jax.tree_util.Partial`.
     - `stays`: the part of the network that does not learn, with `None` for all that does. A network
         maps tokens `[batch, length]` and lengths `[batch]` to scores `[batch, classes]`. While it
         learns, it has a `key` for dropout.
@@ -85,11 +104,11 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
         accuracy, see `last_best`. By default none is.
     - `shares`: the probability of each source, up to a factor; by default the number of its
         sequences.
-    - `objective`: what to descend, `objective(network, batch, key)`.
+    - `objective`: what to descend, `objective(network, batch, key)`; see `PonderLoss`.
     - `at_once`: the most sequences to measure at a time, to save memory.
     """
 
-    sources: tuple[LabelledSequences | AbstractTask, ...]
+    sources: tuple[Source, ...]
     stays: Model
     seen: LabelledSequences
     tests: dict[str, LabelledSequences]
@@ -117,7 +136,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
             raise ValueError("there is nothing to draw batches from; give one source or more")
         sets = [s for s in self.sources if isinstance(s, LabelledSequences)]
         if len(self.sources) > max(len(sets), 1) and self.shares is None:
-            raise ValueError("several tasks need `shares`: how often a batch is of each")
+            raise ValueError("several functions need `shares`: how often a batch is of each")
         if self.shares is not None and len(self.shares) != len(self.sources):
             raise ValueError(f"{len(self.shares)} shares of {len(self.sources)} sources")
         for part in [*sets, *self.tests.values()]:
@@ -216,9 +235,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
         )
 
 
-def _drawn(
-    source: LabelledSequences | AbstractTask, size: int, key: PRNGKeyArray
-) -> LabelledSequences:
+def _drawn(source: Source, size: int, key: PRNGKeyArray) -> LabelledSequences:
     if isinstance(source, LabelledSequences):
         return source.take(jax.random.randint(key, (size,), 0, len(source)))
-    return source.sample(size, key=key)
+    return source(size, key=key)
