@@ -210,7 +210,7 @@ study = Study(
             settings={"steps": 4, "every": 2, "batch": 8, "pairs": 20, "partners": 4},
             cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=grid(setting=SETTINGS), cost="1 min on two cores"),
+        "laptop": Preset(seeds=10, conditions=grid(setting=SETTINGS), cost="2 min on two cores"),
         "paper": Preset(
             seeds=5,
             conditions=grid(setting=SETTINGS),
