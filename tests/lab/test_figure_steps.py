@@ -113,10 +113,23 @@ def test_colours_of_the_slider_have_counterparts_on_a_dark_page():
     assert set(used) <= set(_theme.DARK)
 
 
+def test_panels_may_differ_in_shape_and_be_squares_all_the_same():
+    frames = [[maps[0], maps[1, :2]] for maps in MAPS]
+    figure = figures.heatmaps(frames[-1], stretched=True)
+    plain = figures.heatmaps([np.ones((5, 5))] * 2)
+    assert figure.layout.yaxis.scaleanchor is None
+    assert figure.layout.height == plain.layout.height
+    figures.add_steps(figure, STEPS, frames)
+    for frame, maps in zip(figure.frames, frames, strict=True):
+        for trace, z in zip(frame.data, maps, strict=True):
+            np.testing.assert_array_equal(trace.z, z)
+
+
 @pytest.mark.parametrize(
     ("steps", "arrays", "message"),
     [
-        (STEPS, MAPS[:2], "need \\(3, 2, 4, 5\\)"),
+        (STEPS, MAPS[:2], "arrays of 2 steps for 3"),
+        (STEPS, MAPS[..., 1:], "panels need \\[\\(4, 5\\), \\(4, 5\\)\\]"),
         ((5,), MAPS[:1], "two or more steps"),
         ((1, 1, 2), MAPS, "alike: 1, 1, 2"),
     ],

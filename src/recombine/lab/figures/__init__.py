@@ -15,6 +15,7 @@ from ._marks import add_scatter as add_scatter
 from ._marks import add_seeds as add_seeds
 from ._marks import add_theory as add_theory
 from ._panels import panels as panels
+from ._routing_trace import routing_trace as routing_trace
 from ._steps import add_steps as add_steps
 from ._theme import PALETTE as PALETTE
 from ._theme import shade as shade

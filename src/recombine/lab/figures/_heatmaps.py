@@ -37,6 +37,7 @@ def heatmaps(
     along: Sequence[float] | Sequence[str] | np.ndarray | None = None,
     blue_is_high: bool = False,
     smooth: bool = False,
+    stretched: bool = False,
 ) -> "go.Figure":
     """A grid of heat maps, the first row of each array at the top, or as `along` says.
 
@@ -53,6 +54,7 @@ def heatmaps(
     - `along`: the same of the rows. Rows at numbers run upwards, all others downwards.
     - `blue_is_high`: turn the diverging scale round, so that blue stands for positive numbers.
     - `smooth`: blend neighbouring cells into each other: samples of a smooth function.
+    - `stretched`: all panels are squares, whatever their rows and columns; else all cells are.
 
     `add_steps` gives the figure a slider. Heat maps with `across` or `along` are never tiles.
     """
@@ -70,7 +72,9 @@ def heatmaps(
     tiled = len(images) > MOST_PANELS and shared_scale and len({i.shape for i in images}) == 1
     if tiled and not places.any:
         return _tiles(images, names, frames, columns, x, y, colors)
-    return _panels(images, names, frames, columns, x, y, colors, shared_scale, places, smooth)
+    return _panels(
+        images, names, frames, columns, x, y, colors, shared_scale, places, smooth, stretched
+    )
 
 
 class _Colors:
@@ -189,6 +193,7 @@ def _panels(
     shared: bool,
     places: Places,
     smooth: bool,
+    stretched: bool,
 ) -> "go.Figure":
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
@@ -196,7 +201,7 @@ def _panels(
     count = len(images)
     columns = min(columns or 3, count)
     rows = -(-count // columns)
-    aspect = max(i.shape[0] / i.shape[1] for i in images)
+    aspect = 1.0 if stretched else max(i.shape[0] / i.shape[1] for i in images)
     beside = 24 if shared else BAR
     below, beside_labels = places.room()
     above = (30 if any(names) else 12) + (22 if x else 0) + below
@@ -244,7 +249,8 @@ def _panels(
         figure.layout[axis(i, "y")].update(
             look
             | places.ticks("y")
-            | {"title": {"text": y}, "scaleanchor": anchor(i, "x"), "scaleratio": places.ratio}
+            | {"title": {"text": y}}
+            | ({} if stretched else {"scaleanchor": anchor(i, "x"), "scaleratio": places.ratio})
             | ({} if places.upwards else {"autorange": "reversed"})
         )
         upper = 1 - i * (NARROW_PANEL * aspect + above) / stacked

@@ -21,7 +21,11 @@ SECONDS = 0.6
 
 
 def add_steps(
-    figure: "go.Figure", steps: Sequence[Any] | np.ndarray, arrays: ArrayLike, *, word: str = "step"
+    figure: "go.Figure",
+    steps: Sequence[Any] | np.ndarray,
+    arrays: ArrayLike | Sequence[Sequence[ArrayLike]],
+    *,
+    word: str = "step",
 ) -> None:
     """Give the panels of `heatmaps` a slider over steps, and a button that plays them.
 
@@ -37,27 +41,27 @@ def add_steps(
 
     - `figure`: of `heatmaps` with a shared scale, and not more of them than become panels.
     - `steps`: numbers or words, in order.
-    - `arrays`: `[steps, panels, rows, columns]`.
+    - `arrays`: `[steps, panels, rows, columns]`; a list of lists where panels differ in shape.
     - `word`: what the steps are called.
     """
     import plotly.graph_objects as go
 
-    values = np.asarray(arrays, float)
+    values = [[np.asarray(z, float) for z in frame] for frame in arrays]  # type: ignore[union-attr]
     panels = [i for i, trace in enumerate(figure.data) if trace.type == "heatmap"]
     if not panels or any(figure.data[i].meta or not figure.data[i].coloraxis for i in panels):
         raise ValueError(
             "steps need heat maps that are panels and share a scale; use fewer of them"
         )
-    shape = (len(steps), len(panels), *np.shape(figure.data[panels[0]].z))
-    if values.shape != shape or len(steps) < 2:
-        raise ValueError(
-            f"arrays of shape {values.shape} for two or more steps; "
-            f"{len(steps)} steps and {len(panels)} panels need {shape}"
-        )
+    shapes = [np.shape(figure.data[i].z) for i in panels]
+    if len(steps) < 2 or len(values) != len(steps):
+        raise ValueError(f"arrays of {len(values)} steps for {len(steps)}; give two or more steps")
+    for frame in values:
+        if [z.shape for z in frame] != shapes:
+            raise ValueError(f"arrays of shapes {[z.shape for z in frame]}; panels need {shapes}")
     names = [str(step) for step in steps]
     if len(set(names)) < len(names):
         raise ValueError(f"some of the steps are alike: {', '.join(names)}")
-    _widen(figure, values)
+    _widen(figure, np.concatenate([z.ravel() for frame in values for z in frame]))
     figure.frames = [
         go.Frame(name=name, data=[go.Heatmap(z=z) for z in frame], traces=panels)
         for name, frame in zip(names, values, strict=True)
