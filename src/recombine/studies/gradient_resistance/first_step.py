@@ -193,9 +193,13 @@ def distances(results: Results, setting: str) -> np.ndarray:
 
 def closed_forms_hold(results: Results) -> Judgement:
     off = {s: dict(zip(VALUES, distances(results, s), strict=True)) for s in SETTINGS}
-    worst = max(abs(d) for by_name in off.values() for d in by_name.values())
+    from scipy.stats import norm
+
+    found = [abs(d) for by_name in off.values() for d in by_name.values()]
+    # The largest of many numbers lies beyond three errors more often than one does.
+    bound = norm.isf(norm.sf(ERRORS) / len(found))
     return Judgement(
-        bool(worst <= ERRORS), {f"distances in standard errors (bound: {ERRORS})": off}
+        bool(max(found) <= bound), {f"distances in standard errors (bound: {bound:.1f})": off}
     )
 
 
@@ -378,7 +382,7 @@ study = Study(
             "closed-forms",
             "Information, covariances, the first step of logistic regression, the least-squares "
             "optimum and the accuracies of both are those of their closed forms, within 3 standard "
-            "errors of simulations.",
+            "errors of simulations, corrected for the number of comparisons.",
             "Sections 4 and 6",
             closed_forms_hold,
         ),
