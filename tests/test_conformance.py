@@ -73,6 +73,7 @@ TASKS = {
     "CompositionalImages": SLOTS,
     "PairedImages": PAIRS,
     "Scan": tasks.Scan(tasks.add_primitive_split()),
+    "TableLookup": tasks.TableLookup(),
     "ModularTeacher": tasks.ModularTeacher(MODULAR, splits.k_hot_masks(3, 2), samples=5),
     "QuadrantToy": tasks.QuadrantToy(informative=False),
 }

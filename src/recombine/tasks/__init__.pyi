@@ -25,6 +25,7 @@ from ._image_routing import random_labels as random_labels
 from ._image_routing import rotations as rotations
 from ._labelled_sequences import LabelledSequences as LabelledSequences
 from ._labelled_sequences import joined as joined
+from ._lookup_tables import LookupTables as LookupTables
 from ._maze import Mazes as Mazes
 from ._maze import random_maze as random_maze
 from ._modular_teacher import ModularTeacher as ModularTeacher
@@ -52,6 +53,7 @@ from ._sequences import SequenceBatch as SequenceBatch
 from ._sequences import Vocabulary as Vocabulary
 from ._sine_regression import SineBatch as SineBatch
 from ._sine_regression import SineRegression as SineRegression
+from ._table_lookup import TableLookup as TableLookup
 from ._task import AbstractTask as AbstractTask
 from ._task_latents import continuous_latents as continuous_latents
 from ._task_latents import discrete_latents as discrete_latents

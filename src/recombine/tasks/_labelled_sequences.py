@@ -42,7 +42,7 @@ class LabelledSequences(eqx.Module):
 
     def text(self, place: int) -> str:
         """One sequence in words."""
-        tokens = np.asarray(self.tokens[place, : int(self.lengths[place])])
+        tokens = np.asarray(self.tokens)[place, : np.asarray(self.lengths)[place]]
         return " ".join(self.vocabulary[token] for token in tokens)
 
     def framed(self, begin: bool = True, end: bool = True) -> "LabelledSequences":
