@@ -1,14 +1,14 @@
 """What a network attends to, and which of its columns change, step by step."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._heatmaps import heatmaps
 from ._panels import axis
-from ._places import LETTER
+from ._places import Places
 from ._steps import add_steps
 
 if TYPE_CHECKING:
@@ -62,40 +62,30 @@ def routing_trace(
             )
         maps["gates"] = opened[:, :count].swapaxes(1, 2)
     frames = [list(step) for step in zip(*maps.values(), strict=True)]
-    figure = heatmaps(frames[-1], list(maps), x="source", y="target", stretched=True)
-    _write_words(figure, list(maps), words)
+    places = _distinct(words)
+    figure = heatmaps(frames[-1], list(maps), x="source", y="target", across=places, stretched=True)
+    _label_rows(figure, list(maps), Places(None, places))
     figure.layout.coloraxis.update(cmin=0, cmax=1)
     add_steps(figure, range(len(frames)), frames)
     return figure
 
 
-def _write_words(figure: "go.Figure", names: list[str], words: Sequence[str]) -> None:
-    """Words at the columns of all panels and at the rows of those of attention.
+def _distinct(words: Sequence[str]) -> list[str]:
+    """Words that come again are followed by spaces of no width: equal ones would be one place."""
+    return [word + "\u200b" * list(words[:i]).count(word) for i, word in enumerate(words)]
 
-    They are written at numbers: a word may come twice.
-    """
-    ticks: dict[str, Any] = {
-        "showticklabels": True,
-        "tickmode": "array",
-        "tickvals": list(range(len(words))),
-        "ticktext": list(words),
-        "tickfont": {"size": 10},
-    }
+
+def _label_rows(figure: "go.Figure", names: list[str], places: Places) -> None:
+    """Rows of attention are words, rows of gates are channels."""
     for i, name in enumerate(names):
-        across, down = figure.layout[axis(i, "x")], figure.layout[axis(i, "y")]
-        across.update(ticks | {"tickangle": -90})
+        down = figure.layout[axis(i, "y")]
         if name == "gates":
-            across.title.text, down.title.text = "column", "channel"
+            figure.layout[axis(i, "x")].title.text, down.title.text = "column", "channel"
             down.update(showticklabels=True, nticks=5, tickfont={"size": 10})
-        elif i == 0:
-            down.update(ticks)
-    room = LETTER * max(len(word) for word in words)
+            figure.data[i].hovertemplate = places.hover("column", "channel")
+            continue
+        figure.data[i].update(places.trace())
+        down.update(places.ticks("y") | {"showticklabels": i == 0})
+    _, room = places.room()
     layout = figure.layout
-    narrow = layout.meta["narrow"]
-    narrow["layout"]["height"] += room
-    figure.update_layout(
-        width=layout.width + room,
-        height=layout.height + room,
-        margin={"l": layout.margin.l + room, "b": layout.margin.b + room},
-        meta=layout.meta | {"narrow": narrow},
-    )
+    figure.update_layout(width=layout.width + room, margin={"l": layout.margin.l + room})
