@@ -34,6 +34,10 @@ from ._module_alignment import in_teacher_basis as in_teacher_basis
 from ._module_alignment import latent_decoder as latent_decoder
 from ._module_alignment import latent_map as latent_map
 from ._module_alignment import module_alignment as module_alignment
+from ._opening import application_distances as application_distances
+from ._opening import opening_order as opening_order
+from ._opening import opening_steps as opening_steps
+from ._opening import subtree_heights as subtree_heights
 from ._projections import ImageConcentration as ImageConcentration
 from ._projections import image_concentration as image_concentration
 from ._projections import projection_map as projection_map
@@ -61,3 +65,11 @@ from ._spectrum import hidden_to_input_ratio as hidden_to_input_ratio
 from ._spectrum import mode_strengths as mode_strengths
 from ._spectrum import off_diagonal_residual as off_diagonal_residual
 from ._spectrum import singular_values as singular_values
+from ._symbol_clusters import GroupCosines as GroupCosines
+from ._symbol_clusters import adjusted_rand_index as adjusted_rand_index
+from ._symbol_clusters import group_cosines as group_cosines
+from ._symbol_clusters import symbol_clusters as symbol_clusters
+from ._symbol_representations import cosine_maps as cosine_maps
+from ._symbol_representations import mean_by_group as mean_by_group
+from ._symbol_representations import readable_pairs as readable_pairs
+from ._symbol_representations import symbol_representations as symbol_representations
