@@ -1,0 +1,169 @@
+"""An encoder that classifies sequences, of parts that are passed in."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ._adaptive_time import AdaptiveTime, Pondering
+from ._dropout import dropout
+from ._encoder_layer import AbstractEncoderLayer
+from ._mlp import Dense
+from ._sinusoids import sinusoids
+
+
+class Trace(NamedTuple):
+    """What an encoder did at every step."""
+
+    attention: Float[Array, "steps batch heads length length"]
+    """Of targets, then sources."""
+    gates: Float[Array, "steps batch length size"] | None
+    """None if the layers have none."""
+    columns: Float[Array, "steps batch length size"]
+    """After every step."""
+
+
+class SequenceClassifier(eqx.Module):
+    """An encoder: tokens → columns → steps of layers → one column → classes.
+
+    ```python
+    model = neural_data_router(12, 8, size=64, hidden=128, heads=1, steps=9, key=key)
+    logits = model(tokens, lengths)  # evaluation
+    logits = model(tokens, lengths, key=key)  # training: with dropout
+    ```
+    """
+
+    embedding: Float[Array, "words size"]
+    """Of tokens 1, 2, ...: padding, token 0, has none."""
+    layers: AbstractEncoderLayer
+    """One layer that all steps share; or, `separate`, as many as steps, along a leading axis."""
+    readout: Dense
+    adaptive: AdaptiveTime | None
+    """How columns halt; None if all take all steps."""
+    steps: int = eqx.field(static=True)
+    test_steps: int = eqx.field(static=True)
+    """How many steps there are without a `key`."""
+    separate: bool = eqx.field(static=True)
+    absolute: bool = eqx.field(static=True)
+    """Whether sinusoids of the positions are added to the embeddings."""
+    embedding_rate: float = eqx.field(static=True)
+    """Of dropout of the sums of embeddings and absolute positions."""
+    reads_last: bool = eqx.field(static=True)
+    """Whether classes are read from the last column that is there, or from the first."""
+
+    def __init__(
+        self,
+        embedding: Float[Array, "words size"],
+        layers: AbstractEncoderLayer,
+        readout: Dense,
+        *,
+        steps: int,
+        test_steps: int | None = None,
+        adaptive: AdaptiveTime | None = None,
+        separate: bool = False,
+        absolute: bool = False,
+        embedding_rate: float = 0.0,
+        reads_last: bool = True,
+    ):
+        """**Arguments:** the fields."""
+        test_steps = steps if test_steps is None else test_steps
+        if min(steps, test_steps) < 1:
+            raise ValueError(f"an encoder takes at least 1 step; got {min(steps, test_steps)}")
+        if separate and test_steps != steps:
+            raise ValueError("separate layers are as many as steps; drop `test_steps`")
+        self.embedding, self.layers, self.readout = embedding, layers, readout
+        self.steps, self.test_steps, self.adaptive = steps, test_steps, adaptive
+        self.separate, self.absolute, self.embedding_rate = separate, absolute, embedding_rate
+        self.reads_last = reads_last
+
+    def __call__(
+        self,
+        tokens: Int[Array, "batch length"],
+        lengths: Int[Array, " batch"],
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "batch classes"]:
+        """The logits of the classes. With a `key` for dropout, as in training."""
+        return self.readout(self.represent(tokens, lengths, key=key))
+
+    def represent(
+        self,
+        tokens: Int[Array, "batch length"],
+        lengths: Int[Array, " batch"],
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "batch size"]:
+        """The column from which the classes are read."""
+        return self._run(tokens, lengths, key)[0]
+
+    def ponder(
+        self,
+        tokens: Int[Array, "batch length"],
+        lengths: Int[Array, " batch"],
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> tuple[Float[Array, "batch classes"], Pondering]:
+        """The logits, and how long columns computed, if time is adaptive."""
+        if self.adaptive is None:
+            raise ValueError("all columns take all steps; pass `adaptive` to the model")
+        column, state = self._run(tokens, lengths, key)
+        shape = tokens.shape
+        pondering = Pondering(state.steps.reshape(shape), state.remainder.reshape(shape))
+        return self.readout(column), pondering
+
+    def trace(self, tokens: Int[Array, "batch length"], lengths: Int[Array, " batch"]) -> Trace:
+        """What happens at every step, without dropout."""
+        there = _there(tokens, lengths)
+
+        def step(columns, layer):
+            after, weights, gates = self._layer(layer)(columns, there, key=None)
+            by_item = after.reshape(*there.shape, -1)
+            gates = None if gates is None else gates.reshape(by_item.shape)
+            return after, Trace(weights.swapaxes(0, 1), gates, by_item)
+
+        start = self._embed(tokens, None)
+        layers = self.layers if self.separate else None
+        return jax.lax.scan(step, start, layers, self.test_steps)[1]
+
+    def _run(self, tokens, lengths, key):
+        """The column that is read, and the state of halting, if any."""
+        there = _there(tokens, lengths)
+        steps, of_embedding, keys = self.test_steps, None, None
+        if key is not None:
+            steps = self.steps
+            of_embedding, of_steps = jax.random.split(key)
+            keys = jax.random.split(of_steps, steps)
+        columns = self._embed(tokens, of_embedding)
+        state = None if self.adaptive is None else self.adaptive.start(columns, there)
+
+        def step(carry, now):
+            before, state = carry
+            layer, key, last = now
+            after, _, _ = self._layer(layer)(before, there, key=key)
+            if self.adaptive is not None:
+                state = self.adaptive.advance(state, before, after, last)
+            return (after, state), None
+
+        layers = self.layers if self.separate else None
+        last = jnp.arange(steps) == steps - 1
+        (columns, state), _ = jax.lax.scan(step, (columns, state), (layers, keys, last))
+        columns = columns if state is None else state.output
+        batch, length = tokens.shape
+        place = lengths - 1 if self.reads_last else jnp.zeros_like(lengths)
+        return columns[jnp.arange(batch) * length + place], state
+
+    def _layer(self, layer: AbstractEncoderLayer | None) -> AbstractEncoderLayer:
+        return self.layers if layer is None else layer
+
+    def _embed(self, tokens, key) -> Float[Array, "batch_and_length size"]:
+        columns = self.embedding[jnp.maximum(tokens - 1, 0)]
+        if self.absolute:
+            places = sinusoids(jnp.arange(tokens.shape[1]), columns.shape[2])
+            columns = columns + places.astype(columns.dtype)
+        return dropout(columns.reshape(tokens.size, -1), self.embedding_rate, key=key)
+
+
+def _there(tokens, lengths) -> Bool[Array, "batch length"]:
+    return jnp.arange(tokens.shape[1]) < lengths[:, None]
