@@ -12,6 +12,7 @@ from ._batch_norm import BatchNorm as BatchNorm
 from ._batch_norm import NormalisedLayers as NormalisedLayers
 from ._batch_norm import Statistics as Statistics
 from ._batch_norm_mlp import BatchNormMLP as BatchNormMLP
+from ._coded_lookup import CodedLookup as CodedLookup
 from ._encoder_layer import AbstractEncoderLayer as AbstractEncoderLayer
 from ._encoder_layer import CopyGateLayer as CopyGateLayer
 from ._encoder_layer import PostNormLayer as PostNormLayer

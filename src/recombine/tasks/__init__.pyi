@@ -40,6 +40,8 @@ from ._routing import RoutingBatch as RoutingBatch
 from ._routing import RoutingTask as RoutingTask
 from ._routing import hierarchical_items as hierarchical_items
 from ._routing import orthonormal_inputs as orthonormal_inputs
+from ._sampling_graph import Edge as Edge
+from ._sampling_graph import SamplingGraph as SamplingGraph
 from ._scan import Scan as Scan
 from ._scan_language import SCAN_ACTIONS as SCAN_ACTIONS
 from ._scan_language import SCAN_WORDS as SCAN_WORDS
@@ -54,6 +56,8 @@ from ._sequences import Vocabulary as Vocabulary
 from ._sine_regression import SineBatch as SineBatch
 from ._sine_regression import SineRegression as SineRegression
 from ._table_lookup import TableLookup as TableLookup
+from ._table_lookup_patterns import TableLookupPatterns as TableLookupPatterns
+from ._table_lookup_patterns import overlap_symbols as overlap_symbols
 from ._task import AbstractTask as AbstractTask
 from ._task_latents import continuous_latents as continuous_latents
 from ._task_latents import discrete_latents as discrete_latents

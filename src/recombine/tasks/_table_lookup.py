@@ -80,6 +80,7 @@ class TableLookup(AbstractTask):
         self.longest, self.seed = longest, seed
         self.valid_lengths, self.longer_lengths = valid_lengths, longer_lengths
 
+    @eqx.filter_jit
     def sample(
         self, size: int, lengths: tuple[int, int] | None = None, *, key: PRNGKeyArray
     ) -> LabelledSequences:

@@ -1,0 +1,184 @@
+"""Which functions may follow which: a graph that counts, lists and draws compositions."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import product
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from ._distinct_rows import draw_different
+
+Rows = Int[np.ndarray, "items row"]
+Tables = Int[np.ndarray, "functions symbols"]
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """After a function of one group, one of another may be applied."""
+
+    source: str
+    """A group, or `IN`: nothing has been applied yet."""
+    target: str
+    """A group, or `OUT`: nothing more is applied."""
+    allowed: Bool[np.ndarray, "members symbols"] | None = None
+    """On which symbols each function of the target may be applied; by default on all."""
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingGraph:
+    """Groups of functions, and the edges along which items are drawn (Figures 6.1 and 6.2).
+
+    An item is a row of a symbol and the functions that are applied to it, in this order.
+
+    ```python
+    groups = {"a": (0, 1), "b": (2, 3)}
+    alternating = SamplingGraph.of(groups, ("IN", "a b"), ("a", "b"), ("b", "a"), ("a b", "OUT"))
+    alternating.counts(tables, 3)  # how many items of 0, 1, 2 and 3 functions there are
+    ```
+    """
+
+    groups: Mapping[str, tuple[int, ...]]
+    """The functions of each; no function is in two."""
+    edges: tuple[Edge, ...]
+
+    @classmethod
+    def of(
+        cls,
+        groups: Mapping[str, tuple[int, ...]],
+        *edges: tuple[str, str],
+        restricted: Iterable[Edge] = (),
+    ) -> "SamplingGraph":
+        """A graph with an edge from each of some groups to each of others.
+
+        **Arguments:**
+
+        - `groups`: the functions of each.
+        - `edges`: sources and targets, such as `("a b", "OUT")`.
+        - `restricted`: edges that are open on some symbols only.
+        """
+        pairs = (product(sources.split(), targets.split()) for sources, targets in edges)
+        plain = (Edge(source, target) for pair in pairs for source, target in pair)
+        return cls(groups, (*plain, *restricted))
+
+    def counts(self, tables: Tables, longest: int) -> Int[np.ndarray, " lengths"]:
+        """How many items there are with 0, 1, ... `longest` functions, exactly.
+
+        A dynamic programme over the last group and the present symbol.
+        """
+        follows, ends = self._follows(tables)
+        # In how many ways an item can go on, by the group of its last function and its symbol.
+        ways = np.repeat(ends[:, None], tables.shape[1], axis=1).astype(np.int64)
+        counts = [ways[0].sum()]
+        for _ in range(longest):
+            after = ways[self._group_of(tables)[:, None], tables]
+            ways = (follows * after).sum(axis=1)
+            counts.append(ways[0].sum())
+        return np.array(counts)
+
+    def items(self, tables: Tables, length: int) -> Rows:
+        """All items with `length` functions."""
+        follows, ends = self._follows(tables)
+        rows = np.arange(tables.shape[1])[:, None]
+        symbols, origins = rows[:, 0], np.zeros(len(rows), int)
+        for _ in range(length):
+            item, function = follows[origins, :, symbols].nonzero()
+            rows = np.column_stack([rows[item], function])
+            symbols = tables[function, symbols[item]]
+            origins = self._group_of(tables)[function]
+        return rows[ends[origins]]
+
+    def draw(self, tables: Tables, length: int, rng: np.random.Generator, size: int) -> Rows:
+        """Up to `size` items with `length` functions, not all different.
+
+        The symbol is uniform, and so is every function among those that may follow. An item that
+        cannot go on, or not end, is left out.
+        """
+        follows, ends = self._follows(tables)
+        rows = rng.integers(0, tables.shape[1], (size, 1))
+        symbols, origins = rows[:, 0], np.zeros(size, int)
+        for _ in range(length):
+            allowed = follows[origins, :, symbols]
+            alive = allowed.any(axis=1)
+            sums = allowed[alive].cumsum(axis=1, dtype=np.int32)
+            chosen = rng.integers(0, sums[:, -1:])
+            function = (sums > chosen).argmax(axis=1)
+            rows = np.column_stack([rows[alive], function])
+            symbols = tables[function, symbols[alive]]
+            origins = self._group_of(tables)[function]
+        return rows[ends[origins]]
+
+    def different(
+        self,
+        tables: Tables,
+        lengths: range,
+        count: int | None,
+        rng: np.random.Generator,
+        fill: float = 1.0,
+    ) -> Rows:
+        """`count` different items, as many of each length as possible, filled up with -1.
+
+        **Arguments:**
+
+        - `tables`: of the functions.
+        - `lengths`: which numbers of functions.
+        - `count`: how many in all; by default as many as there may be.
+        - `fill`: which fraction of all items of a length may be drawn.
+        """
+        possible = self.counts(tables, lengths[-1])
+        wanted = balanced({n: int(possible[n] * fill) for n in lengths if possible[n]}, count)
+        drawn = []
+        for length, number in wanted.items():
+            if number == possible[length]:
+                drawn.append(self.items(tables, length))
+            else:
+                draw = partial(self.draw, tables, length, rng)
+                drawn.append(draw_different(number, draw))
+        width = 1 + lengths[-1]
+        filled = [np.pad(r, ((0, 0), (0, width - r.shape[1])), constant_values=-1) for r in drawn]
+        return np.concatenate([np.empty((0, width), int), *filled])
+
+    @cached_property
+    def _origins(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(("IN", *self.groups))}
+
+    def _group_of(self, tables: Tables) -> Int[np.ndarray, " functions"]:
+        """The place of each function's group among the origins."""
+        group = np.zeros(len(tables), int)
+        for name, members in self.groups.items():
+            group[list(members)] = self._origins[name]
+        return group
+
+    def _follows(
+        self, tables: Tables
+    ) -> tuple[Bool[np.ndarray, "origins functions symbols"], Bool[np.ndarray, " origins"]]:
+        """Whether a function may follow an origin on a symbol, and whether an origin may end."""
+        follows = np.zeros((len(self._origins), *tables.shape), bool)
+        ends = np.zeros(len(self._origins), bool)
+        for edge in self.edges:
+            source = self._origins[edge.source]
+            if edge.target == "OUT":
+                ends[source] = True
+            else:
+                members = list(self.groups[edge.target])
+                follows[source, members] |= True if edge.allowed is None else edge.allowed
+        return follows, ends
+
+
+def balanced(limits: Mapping[int, int], count: int | None) -> dict[int, int]:
+    """How many items of each length are drawn, if there are limits: as equally many as possible.
+
+    Lengths are served in the order of `limits`; what a length lacks is left to those after it.
+    """
+    wanted: dict[int, int] = {}
+    for served, (length, limit) in enumerate(limits.items()):
+        left = limit if count is None else count - sum(wanted.values())
+        share = left if count is None else -(-left // (len(limits) - served))
+        wanted[length] = min(limit, share)
+    if count is not None and sum(wanted.values()) != count:
+        raise ValueError(
+            f"only {sum(wanted.values())} of {count} items can be drawn; ask for fewer items, or "
+            "add functions or lengths"
+        )
+    return wanted
