@@ -3,7 +3,10 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from ..splits._routes import _host_generator
 
 
 class CodedLookup(eqx.Module):
@@ -64,20 +67,19 @@ class CodedLookup(eqx.Module):
             raise ValueError(
                 f"each of {functions} functions needs one of {len(reads)} groups: {groups}"
             )
-        of_errors, of_vectors = jax.random.split(key)
-        codes = 1 + len(reads)
-        keys = jax.random.split(of_errors, (codes, functions))
-        wrong = jax.vmap(jax.vmap(lambda k: jax.random.permutation(k, symbols)))(keys)
-        group = jnp.array(groups)
-        readable = jnp.concatenate([jnp.ones((1, functions), bool), reads[group].T])
+        # On the host: it is made once, and would take longer to compile than to make.
+        rng, group, codes = _host_generator(key), np.array(groups), 1 + len(reads)
+        order = np.broadcast_to(np.arange(symbols), (codes, functions, symbols))
+        wrong = rng.permuted(order, axis=2)
+        readable = np.concatenate([np.ones((1, functions), bool), np.asarray(reads)[group].T])
         # Orthonormal, so that the readout of one symbol is silent for all others.
-        width = codes * symbols
-        vectors = jax.random.orthogonal(of_vectors, width).reshape(codes, symbols, width)
+        orthonormal, _ = np.linalg.qr(rng.standard_normal((codes * symbols, codes * symbols)))
+        vectors = orthonormal.reshape(codes, symbols, -1)
         return cls(
-            jnp.where(readable[:, :, None], tables, wrong),
-            1 + group,
-            vectors,
-            vectors.sum(axis=0).T,
+            jnp.asarray(np.where(readable[:, :, None], tables, wrong), jnp.int32),
+            jnp.asarray(1 + group, jnp.int32),
+            jnp.asarray(vectors, float),
+            jnp.asarray(vectors.sum(axis=0).T, float),
             forward,
         )
 
@@ -90,7 +92,7 @@ class CodedLookup(eqx.Module):
     ) -> Float[Array, "batch width"]:
         """The vector after the last function, from which the symbol is read."""
         _, functions, symbols = self.tables.shape
-        order = tokens if self.forward else tokens[:, ::-1]
+        order = (tokens if self.forward else tokens[:, ::-1]).astype(jnp.int32)
 
         def read(state, token):
             code, symbol = state
@@ -105,7 +107,7 @@ class CodedLookup(eqx.Module):
                 jnp.where(is_symbol, token - 1, after),
             ), None
 
-        nothing = jnp.zeros(len(tokens), self.tables.dtype)
+        nothing = jnp.zeros(len(tokens), jnp.int32)
         (code, symbol), _ = jax.lax.scan(read, (nothing, nothing), order.T)
         return self.vectors[code, symbol]
 
