@@ -113,6 +113,14 @@ class SequenceClassifier(eqx.Module):
         pondering = Pondering(state.steps.reshape(shape), state.remainder.reshape(shape))
         return self.readout(column), pondering
 
+    def with_adaptive_time(
+        self, *, decaying: bool = False, epsilon: float = 0.01, key: PRNGKeyArray
+    ) -> "SequenceClassifier":
+        """The same encoder, whose columns halt; the arguments are those of `AdaptiveTime`."""
+        size = self.embedding.shape[1]
+        adaptive = AdaptiveTime(size, decaying=decaying, epsilon=epsilon, key=key)
+        return eqx.tree_at(lambda m: m.adaptive, self, adaptive, is_leaf=lambda x: x is None)
+
     def trace(self, tokens: Int[Array, "batch length"], lengths: Int[Array, " batch"]) -> Trace:
         """What happens at every step, without dropout."""
         there = _there(tokens, lengths)
