@@ -25,6 +25,7 @@ from ._image_routing import random_labels as random_labels
 from ._image_routing import rotations as rotations
 from ._labelled_sequences import LabelledSequences as LabelledSequences
 from ._labelled_sequences import joined as joined
+from ._list_ops import ListOps as ListOps
 from ._lookup_tables import LookupTables as LookupTables
 from ._maze import Mazes as Mazes
 from ._maze import random_maze as random_maze
@@ -53,6 +54,7 @@ from ._scan_splits import length_split as length_split
 from ._scan_splits import simple_split as simple_split
 from ._sequences import SequenceBatch as SequenceBatch
 from ._sequences import Vocabulary as Vocabulary
+from ._simple_arithmetic import SimpleArithmetic as SimpleArithmetic
 from ._sine_regression import SineBatch as SineBatch
 from ._sine_regression import SineRegression as SineRegression
 from ._table_lookup import TableLookup as TableLookup

@@ -1,0 +1,62 @@
+"""Simple arithmetic: sizes, depths, and values by Python's own evaluation."""
+
+import numpy as np
+import pytest
+
+from recombine import tasks
+
+TASK = tasks.SimpleArithmetic()
+SETS = TASK.sets(train=1000, iid=100, tests=100)
+
+
+def texts(items):
+    rows = zip(np.asarray(items.tokens).tolist(), np.asarray(items.lengths).tolist(), strict=True)
+    return ["".join(items.vocabulary[token] for token in row[:length]) for row, length in rows]
+
+
+def depth(text):
+    """The deepest bracket."""
+    now = deepest = 0
+    for character in text:
+        now += (character == "(") - (character == ")")
+        deepest = max(deepest, now)
+    return deepest
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_values_and_depths_are_those_of_the_text(name):
+    items = SETS[name]
+    found = texts(items)
+    labels = np.asarray(items.labels)
+    assert [eval(text) % 10 for text in found] == labels.tolist()
+    np.testing.assert_array_equal(TASK.depths_of(items), [depth(text) for text in found])
+    assert len(set(found)) == len(found)
+    assert max(map(len, found)) <= 50
+    np.testing.assert_array_equal(items.lengths, [len(text) for text in found])
+
+
+def test_sets_have_equally_many_expressions_of_their_depths():
+    counts = {name: np.bincount(TASK.depths_of(items)).tolist() for name, items in SETS.items()}
+    assert counts["train"] == [0, 200, 250, 250, 250, 250]
+    assert counts["iid"] == counts["iid_valid"] == [0, 0, 25, 25, 25, 25]
+    assert counts["depth_valid"] == [0] * 6 + [100]
+    assert counts["deeper"] == [0] * 7 + [50, 50]
+    train, valid, iid = (set(texts(SETS[name])) for name in ("train", "iid_valid", "iid"))
+    assert not train & valid
+    assert not train & iid
+    assert not valid & iid
+    assert {text for text in train if depth(text) == 1} == {
+        f"({a}{operator}{b})" for operator in "+*" for a in range(10) for b in range(10)
+    }
+
+
+def test_other_sizes_and_impossible_ones():
+    task = tasks.SimpleArithmetic(5, depths=(1, 3), valid_depths=(4, 4), deeper_depths=(5, 5))
+    sets = task.sets(train=60, iid=9, tests=10, seed=1)
+    assert np.bincount(task.depths_of(sets["train"])).tolist() == [0, 20, 20, 20]
+    found = texts(sets["deeper"])
+    assert [eval(text) % 5 for text in found] == np.asarray(sets["deeper"].labels).tolist()
+    with pytest.raises(ValueError, match="no expression of 20 tokens"):
+        tasks.SimpleArithmetic(longest=20)
+    with pytest.raises(ValueError, match="2 digits"):
+        tasks.SimpleArithmetic(digits=1)
