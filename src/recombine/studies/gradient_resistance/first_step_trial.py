@@ -1,5 +1,7 @@
 """What the study of the first gradient step does: the propositions, one after another."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -56,14 +58,16 @@ class Config:
     draws: int = 10_000
     """Points in each of the simulations that closed forms are held against."""
     simulations: int = 20
+    """How many there are."""
     points: int = 187
     """Training points of the run that information is followed along."""
     steps: int = 64
     """Its passes over them."""
     learning_rate: float = 0.1
+    """Of the first step, and of the run."""
 
 
-def trial(config: Config, key: "PRNGKeyArray", run: Run) -> None:
+def trial(config: Config, key: PRNGKeyArray, run: Run) -> None:
     """Take first steps, and look at what they do to a model that ignores X_2."""
     import equinox as eqx
     import jax
@@ -82,7 +86,7 @@ def trial(config: Config, key: "PRNGKeyArray", run: Run) -> None:
     run.array("proposition_1_slopes", [float(abs(case.slopes).max()) for case in found.values()])
 
 
-def network(outputs: int = 1, *, key: "PRNGKeyArray") -> models.MLP:
+def network(outputs: int = 1, *, key: PRNGKeyArray) -> models.MLP:
     """ReLU, a tanh at the end, weights uniform on ±0.5, biases 0.1."""
     import jax.numpy as jnp
 
@@ -108,7 +112,7 @@ def report_first_steps(run: Run, config: Config, task: tasks.QuadrantToy, key) -
 
 
 def first_steps(
-    task: tasks.QuadrantToy, size: "Array", blocks: int, rate: "Array", keys: "PRNGKeyArray"
+    task: tasks.QuadrantToy, size: Array, blocks: int, rate: Array, keys: PRNGKeyArray
 ) -> theory.FirstStep:
     """The first step of a network for every key, on a batch of `size` points of its own.
 
@@ -118,16 +122,16 @@ def first_steps(
     import jax
     import jax.numpy as jnp
 
-    def one(key: "PRNGKeyArray") -> theory.FirstStep:
+    def one(key: PRNGKeyArray) -> theory.FirstStep:
         of_network, of_points = jax.random.split(key)
 
-        def summed(model: models.MLP, block: "Array") -> "Array":
+        def summed(model: models.MLP, block: Array) -> Array:
             batch = task.sample(BLOCK, key=jax.random.fold_in(of_points, block))
             errors = jnp.square(model(batch.x) - batch.targets[:, :1]).sum(axis=1)
             return 0.5 * jnp.where(block * BLOCK + jnp.arange(BLOCK) < size, errors, 0).sum()
 
-        def loss(model: models.MLP) -> "Array":
-            def counted(block: "Array") -> "Array":
+        def loss(model: models.MLP) -> Array:
+            def counted(block: Array) -> Array:
                 within = block * BLOCK < size
                 return jax.lax.cond(within, partial(summed, model), lambda _: jnp.zeros(()), block)
 
@@ -141,7 +145,7 @@ def first_steps(
     return jax.lax.map(one, keys)
 
 
-def first_weights(model: models.MLP) -> "Array":
+def first_weights(model: models.MLP) -> Array:
     return model.layers[0].weight
 
 
@@ -159,7 +163,7 @@ def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndar
         run.metric(f"linear_misses_by_{name}", abs(found.step - found.predicted).max())
 
 
-def linear_steps(x: "Array", y: "Array") -> dict[str, theory.LinearFirstStep]:
+def linear_steps(x: Array, y: Array) -> dict[str, theory.LinearFirstStep]:
     """First steps from zero weights, one for every batch; with biases of zero, and fitted."""
     import jax
 
@@ -188,13 +192,13 @@ def report_terms(run: Run, config: Config, x: np.ndarray, labels: np.ndarray, ke
     run.metric("extended_gradient_misses_by", gradient)
 
 
-def squared_error(outputs: "Array", targets: "Array") -> "Array":
+def squared_error(outputs: Array, targets: Array) -> Array:
     import jax.numpy as jnp
 
     return 0.5 * jnp.square(outputs - targets).sum(axis=1).mean()
 
 
-def terms(x: "Array", targets: "Array", keys: "PRNGKeyArray") -> theory.GradientByOutput:
+def terms(x: Array, targets: Array, keys: PRNGKeyArray) -> theory.GradientByOutput:
     """The gradient of a network for every key, by outputs."""
     import jax
 
@@ -202,7 +206,7 @@ def terms(x: "Array", targets: "Array", keys: "PRNGKeyArray") -> theory.Gradient
     return jax.lax.map(lambda key: theory.gradient_by_output(network(2, key=key), loss, x), keys)
 
 
-def extension(x: "Array", targets: "Array", key: "PRNGKeyArray") -> tuple["Array", "Array"]:
+def extension(x: Array, targets: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
     """The largest differences that oracles around a network make, in outputs and gradient."""
     import jax
     import jax.numpy as jnp
@@ -216,13 +220,13 @@ def extension(x: "Array", targets: "Array", key: "PRNGKeyArray") -> tuple["Array
     return jnp.abs(plain(x) - extended(x)).max(), jnp.stack(jax.tree.leaves(gaps)).max()
 
 
-def apart(x: "Array") -> tuple["Array", "Array"]:
+def apart(x: Array) -> tuple[Array, Array]:
     """The oracle: two components of what was turned."""
     parts = x @ TURN.T
     return parts[:, :1], parts[:, 1:]
 
 
-def together(first: "Array", second: "Array") -> "Array":
+def together(first: Array, second: Array) -> Array:
     """Its inverse."""
     import jax.numpy as jnp
 
@@ -306,7 +310,7 @@ def report_information(run: Run, config: Config, task: tasks.QuadrantToy, key) -
     run.curve("loss", curves["step"], curves["loss"])
 
 
-def outputs_at(model: models.MLP, *, x: "Array") -> dict[str, "Array"]:
+def outputs_at(model: models.MLP, *, x: Array) -> dict[str, Array]:
     return {"outputs": model(x)[:, 0]}
 
 

@@ -1,5 +1,7 @@
 """What one trial of the language study does: learn SCAN in one setting, and be tested on it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

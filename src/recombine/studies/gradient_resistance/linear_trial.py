@@ -1,5 +1,7 @@
 """What one trial of the linear counterpoint does: linear models on the toy, and a network."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -60,7 +62,7 @@ def distribution(nodes: int) -> tasks.Examples:
     return tasks.Examples(*(jnp.asarray(np.concatenate(part), float) for part in (x, y, w)))
 
 
-def logistic_loss(model: models.Dense, examples: tasks.Examples) -> "Array":
+def logistic_loss(model: models.Dense, examples: tasks.Examples) -> Array:
     """The cross-entropy of logistic regression on targets of 0 and 1."""
     import jax
 
@@ -68,7 +70,7 @@ def logistic_loss(model: models.Dense, examples: tasks.Examples) -> "Array":
     return learning.counted_mean(jax.nn.softplus(z) - examples.y[:, 0] * z, examples.weight)
 
 
-def numbers(model: models.Dense) -> "dict[str, Array]":
+def numbers(model: models.Dense) -> dict[str, Array]:
     """(w_1, w_2, b)."""
     import jax.numpy as jnp
 
@@ -134,5 +136,5 @@ def trial(config: Config, key, run: Run) -> None:
         run.curve(f"{name}_held_out", shown, curves["held_out"][shown])
 
 
-def _accuracies(grid: tasks.QuadrantBatch, model: models.MLP) -> "dict[str, Array]":
+def _accuracies(grid: tasks.QuadrantBatch, model: models.MLP) -> dict[str, Array]:
     return {"held_out": accuracy(model, grid)}

@@ -1,5 +1,7 @@
 """The paper's network on paired images, with remedies against the use of the second image."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, tasks
@@ -42,7 +44,7 @@ class PairScores(NamedTuple):
 
 
 def remedied_pairs(
-    remedy: PairRemedy, key: "PRNGKeyArray", run: Run, *, strength: float | None = None,
+    remedy: PairRemedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
     images: Images = "digits", steps: int = 200, batch: int = 64, pairs: int = 1000,
     partners: int = 100,
 ) -> PairScores:  # fmt: skip
@@ -112,8 +114,8 @@ def _stages(remedy: PairRemedy, s: float) -> list[tuple[bool, float]]:
 
 
 def _disturbed(
-    batch: tasks.PairBatch, key: "PRNGKeyArray", *,
-    drop: "Array", noise: "Array", shuffle: "Array", either: "Array",
+    batch: tasks.PairBatch, key: PRNGKeyArray, *,
+    drop: Array, noise: Array, shuffle: Array, either: Array,
 ) -> tasks.PairBatch:  # fmt: skip
     """A batch whose second images are dropped, noisy, exchanged; or one image of a pair dropped."""
     import jax
@@ -134,8 +136,8 @@ def _disturbed(
 
 
 def _with_slope(
-    s: "Array", model: models.PairedImageCNN, batch: tasks.PairBatch, key: "PRNGKeyArray"
-) -> "Array":
+    s: Array, model: models.PairedImageCNN, batch: tasks.PairBatch, key: PRNGKeyArray
+) -> Array:
     """The loss, and s times an unbiased estimate of the mean of ‖∂Ŷ/∂X_2‖²."""
     import jax
     import jax.numpy as jnp
@@ -148,8 +150,8 @@ def _with_slope(
 
 
 def _with_size(
-    s: "Array", model: models.PairedImageCNN, batch: tasks.PairBatch, key: "PRNGKeyArray"
-) -> "Array":
+    s: Array, model: models.PairedImageCNN, batch: tasks.PairBatch, key: PRNGKeyArray
+) -> Array:
     """The loss with noise on the last hidden layer, and s ‖h‖²."""
     import jax
     import jax.numpy as jnp
@@ -160,7 +162,7 @@ def _with_size(
     return learning.categorical_hinge(scores, batch.labels) + s * size
 
 
-def _towers(task: tasks.PairedImages, key: "PRNGKeyArray") -> Any:
+def _towers(task: tasks.PairedImages, key: PRNGKeyArray) -> Any:
     """A network for each image, added up."""
     import equinox as eqx
     import jax
@@ -170,7 +172,7 @@ def _towers(task: tasks.PairedImages, key: "PRNGKeyArray") -> Any:
     return jax.tree_util.Partial(_sum, *towers)
 
 
-def _sum(first: Any, second: Any, x: "Array") -> "Array":
+def _sum(first: Any, second: Any, x: Array) -> Array:
     import jax.numpy as jnp
 
     one, two = jnp.split(x, 2, axis=2)

@@ -1,5 +1,7 @@
 """What the studies of paired images share: streams, training, and what a network makes of X_2."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -42,7 +44,7 @@ def task_of(images: Images, *, informative: bool) -> tasks.PairedImages:
     return tasks.PairedImages(data.load(images), informative=informative)
 
 
-def network_of(task: tasks.PairedImages, key: "PRNGKeyArray") -> models.PairedImageCNN:
+def network_of(task: tasks.PairedImages, key: PRNGKeyArray) -> models.PairedImageCNN:
     """The paper's network for pairs of the task's images."""
     import equinox as eqx
 
@@ -52,7 +54,7 @@ def network_of(task: tasks.PairedImages, key: "PRNGKeyArray") -> models.PairedIm
 
 
 def streams(
-    task: tasks.PairedImages, pairs: int, key: "PRNGKeyArray"
+    task: tasks.PairedImages, pairs: int, key: PRNGKeyArray
 ) -> tuple[tasks.PairBatch, dict[str, tasks.PairBatch]]:
     """What networks are judged on: training pairs; test images of trained and of new pairs."""
     from equinox import filter_jit
@@ -91,7 +93,7 @@ def report_dependence(
     task: tasks.PairedImages,
     ood: tasks.PairBatch,
     partners: int,
-    key: "PRNGKeyArray",
+    key: PRNGKeyArray,
     run: Run,
 ) -> None:
     """What the trained network makes of the second image: leakage, shortcuts, sensitivity."""
@@ -102,8 +104,8 @@ def report_dependence(
 
 
 def dependence(
-    model: Any, task: tasks.PairedImages, ood: tasks.PairBatch, partners: int, key: "PRNGKeyArray"
-) -> "dict[str, Array]":
+    model: Any, task: tasks.PairedImages, ood: tasks.PairBatch, partners: int, key: PRNGKeyArray
+) -> dict[str, Array]:
     """I(Ŷ; X_2 | X_1), the rate of shortcuts in %, and sensitivities to both images."""
     import jax
 

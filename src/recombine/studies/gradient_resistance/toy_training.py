@@ -1,5 +1,7 @@
 """What one trial of the toy does: train a network, and look at it at some of its steps."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """What the studies of the two-coordinate toy do: train the playground's network, and look at it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -42,7 +44,7 @@ class ToyScores(NamedTuple):
     """I(Ŷ; X_2 | X_1) in bits, with X_1 and X_2 independent and uniform on their whole range."""
 
 
-def playground_network(*, sizes: tuple[int, ...] = SIZES, key: "PRNGKeyArray") -> models.MLP:
+def playground_network(*, sizes: tuple[int, ...] = SIZES, key: PRNGKeyArray) -> models.MLP:
     """ReLU, a tanh at the end, weights uniform on ±0.5, biases 0.1."""
     import jax.numpy as jnp
 
@@ -58,14 +60,14 @@ def training_set(batch: tasks.QuadrantBatch, *, outputs: int = 1) -> tasks.Examp
     )
 
 
-def accuracy(model: "Callable[[Array], Array]", batch: tasks.QuadrantBatch) -> "Array":
+def accuracy(model: Callable[[Array], Array], batch: tasks.QuadrantBatch) -> Array:
     """The share of points whose Y_1 the first output gets right."""
     return ((model(batch.x)[:, 0] > 0) == (batch.labels[:, 0] == 1)).mean()
 
 
 def scores(
-    model: "Callable[[Array], Array]", task: tasks.QuadrantToy, batch: tasks.QuadrantBatch
-) -> "dict[str, Array]":
+    model: Callable[[Array], Array], task: tasks.QuadrantToy, batch: tasks.QuadrantBatch
+) -> dict[str, Array]:
     """The entries of `ToyScores`, as arrays."""
     import jax.numpy as jnp
 
@@ -79,7 +81,7 @@ def scores(
 
 
 def remedied(
-    remedy: Remedy, key: "PRNGKeyArray", run: Run, *, strength: float | None = None,
+    remedy: Remedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
     steps: int = STEPS, points: int = POINTS,
 ) -> ToyScores:  # fmt: skip
     """Train the playground's network on the toy with a remedy against the use of X_2.
@@ -127,7 +129,7 @@ def remedied(
     return ToyScores(**{name: float(value) for name, value in found.items()})
 
 
-def _additive(*, key: "PRNGKeyArray") -> Any:
+def _additive(*, key: PRNGKeyArray) -> Any:
     """A network for each coordinate, added up."""
     import jax
 
@@ -136,13 +138,13 @@ def _additive(*, key: "PRNGKeyArray") -> Any:
     return jax.tree_util.Partial(_sum, make(key=one), make(key=two))
 
 
-def _sum(first: models.MLP, second: models.MLP, x: "Array") -> "Array":
+def _sum(first: models.MLP, second: models.MLP, x: Array) -> Array:
     import jax.numpy as jnp
 
     return jnp.tanh(first(x[:, :1]) + second(x[:, 1:]))
 
 
-def _with_slope(s: "Array", model: models.MLP, examples: tasks.Examples) -> "Array":
+def _with_slope(s: Array, model: models.MLP, examples: tasks.Examples) -> Array:
     """The loss, and s (∂ŷ/∂X_2)²."""
     import jax
     import jax.numpy as jnp
@@ -152,7 +154,7 @@ def _with_slope(s: "Array", model: models.MLP, examples: tasks.Examples) -> "Arr
     return learning.half_squared_loss(model, examples) + s * penalty
 
 
-def _with_size(s: "Array", model: models.MLP, examples: tasks.Examples) -> "Array":
+def _with_size(s: Array, model: models.MLP, examples: tasks.Examples) -> Array:
     """The loss with noise on the first hidden layer, and s ‖h‖²; x has the noise after X_2."""
     import jax
     import jax.numpy as jnp
@@ -166,7 +168,7 @@ def _with_size(s: "Array", model: models.MLP, examples: tasks.Examples) -> "Arra
     return learning.half_squared_error(y, examples) + s * size
 
 
-def _widened(key: "PRNGKeyArray", examples: tasks.Examples, t: "Array | None") -> tasks.Examples:
+def _widened(key: PRNGKeyArray, examples: tasks.Examples, t: Array | None) -> tasks.Examples:
     """Points followed by noise for the first hidden layer: that of pass t, or none."""
     import jax
     import jax.numpy as jnp
@@ -180,7 +182,7 @@ def _widened(key: "PRNGKeyArray", examples: tasks.Examples, t: "Array | None") -
 
 
 def _dropped(
-    key: "PRNGKeyArray", s: "Array", examples: tasks.Examples, t: "Array"
+    key: PRNGKeyArray, s: Array, examples: tasks.Examples, t: Array
 ) -> tasks.Examples:
     """X_2 is 0 with probability s."""
     import jax
@@ -189,7 +191,7 @@ def _dropped(
     return _second(examples, examples.x[:, 1] * kept)
 
 
-def _noisy(key: "PRNGKeyArray", s: "Array", examples: tasks.Examples, t: "Array") -> tasks.Examples:
+def _noisy(key: PRNGKeyArray, s: Array, examples: tasks.Examples, t: Array) -> tasks.Examples:
     """X_2 with noise of standard deviation s."""
     import jax
 
@@ -199,12 +201,12 @@ def _noisy(key: "PRNGKeyArray", s: "Array", examples: tasks.Examples, t: "Array"
     )
 
 
-def _second(examples: tasks.Examples, second: "Array") -> tasks.Examples:
+def _second(examples: tasks.Examples, second: Array) -> tasks.Examples:
     import jax.numpy as jnp
 
     return examples._replace(x=jnp.stack([examples.x[:, 0], second], axis=1))
 
 
-def _uninformative_first(passes: "Array", examples: tasks.Examples, t: "Array") -> tasks.Examples:
+def _uninformative_first(passes: Array, examples: tasks.Examples, t: Array) -> tasks.Examples:
     """Up to pass `passes` only points with Y_2 = 0 count."""
     return examples._replace(weight=examples.weight * ((t >= passes) | (examples.x[:, 1] < 0)))
