@@ -17,21 +17,18 @@ THERE = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0]], b
 def plain(logits, there):
     """Eqs. 5.6 to 5.10 for one sequence and head, factor by factor."""
     length = len(logits)
-    p = [
-        [1 / (1 + jnp.exp(-logits[i, j])) if there[j] and i != j else 0.0 for j in range(length)]
-        for i in range(length)
-    ]
+    p = (1 / (1 + jnp.exp(-logits))) * there * (1 - np.eye(length))
     rows = []
     for i in range(length):
         row = []
         for j in range(length):
-            weight = p[i][j]
+            weight = p[i, j]
             for k in range(length):
                 near, far = abs(i - k), abs(i - j)
                 if k not in (i, j) and (near < far if j > i else near <= far):
-                    weight = weight * (1 - p[i][k])
+                    weight = weight * (1 - p[i, k])
             row.append(weight)
-        rows.append(jnp.stack([jnp.asarray(w) for w in row]))
+        rows.append(jnp.stack(row))
     return jnp.stack(rows)
 
 
@@ -45,7 +42,7 @@ def ours(logits, there, normalised=False):
     return models.geometric_weights(logits[None, None], there[None], normalised=normalised)[0, 0]
 
 
-OURS = jax.jit(ours)
+OURS = jax.jit(ours, static_argnums=2)
 GRADIENT = jax.jit(jax.grad(weighted, argnums=1), static_argnums=0)
 
 
@@ -87,7 +84,7 @@ def test_ranks_are_those_of_the_papers_grid():
     """Figure 5.2: with a constant P, a source of rank r weighs P (1 − P)^(r − 1)."""
     grid = [[0, 1, 2, 3, 4], [2, 0, 1, 3, 4], [4, 2, 0, 1, 3], [4, 3, 2, 0, 1], [4, 3, 2, 1, 0]]
     logit = np.log(0.3 / 0.7)
-    weights = ours(jnp.full((5, 5), logit), jnp.ones(5, bool))
+    weights = OURS(jnp.full((5, 5), logit), jnp.ones(5, bool))
     ranks = np.array(grid)
     expected = np.where(ranks > 0, 0.3 * 0.7 ** (ranks - 1.0), 0)
     np.testing.assert_allclose(weights, expected, rtol=1e-5)
@@ -112,19 +109,19 @@ def test_nobody_reads_padding_or_itself():
 
 def test_the_closest_of_several_certain_matches_is_read():
     logits = jnp.full((6, 6), -30.0).at[0, jnp.array([2, 3, 5])].set(30.0)
-    np.testing.assert_allclose(ours(logits, jnp.ones(6, bool))[0], np.eye(6)[2], atol=1e-6)
+    np.testing.assert_allclose(OURS(logits, jnp.ones(6, bool))[0], np.eye(6)[2], atol=1e-6)
     ties = jnp.full((6, 6), -30.0).at[3, jnp.array([1, 5])].set(30.0)
-    np.testing.assert_allclose(ours(ties, jnp.ones(6, bool))[3], np.eye(6)[5], atol=1e-6)
+    np.testing.assert_allclose(OURS(ties, jnp.ones(6, bool))[3], np.eye(6)[5], atol=1e-6)
 
 
 def test_normalised_rows_are_divided_by_their_sums(x64):
     logits, there = jax.random.normal(KEY, (6, 6)), jnp.asarray(THERE[1])
     weights = OURS(logits, there)
     expected = weights / weights.sum(axis=1, keepdims=True)
-    found = ours(logits, there, normalised=True)
+    found = OURS(logits, there, True)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     # A column that is alone reads nothing, and its gradient is 0.
-    alone = ours(logits, jnp.asarray(THERE[2]), normalised=True)
+    alone = OURS(logits, jnp.asarray(THERE[2]), True)
     np.testing.assert_array_equal(alone[0], 0)
 
 
@@ -135,14 +132,15 @@ def test_logits_match_content_and_direction(x64):
     columns = jax.random.normal(KEY, (12, 4))
     queries, keys = jax.random.normal(jax.random.key(1), (2, 2, 2, 6, 2))
     there = jnp.asarray(THERE[:2])
-    found = scores(columns, queries, keys, there, key=None)
+    found = np.asarray(eqx.filter_jit(scores)(columns, queries, keys, there, key=None))
+    columns, queries, keys = map(np.asarray, (columns, queries, keys))
     np.testing.assert_allclose(scores.alpha, 2**-0.5)
     weight, bias = np.asarray(scores.direction.weight), np.asarray(scores.direction.bias)
     for head in range(2):
         for item in range(2):
             logits = np.zeros((6, 6))
             for i in range(6):
-                sides = np.asarray(columns)[6 * item + i] @ weight + bias
+                sides = columns[6 * item + i] @ weight + bias
                 for j in range(6):
                     side = sides[head] if j > i else sides[2 + head]
                     match = np.dot(queries[head, item, i], keys[head, item, j])

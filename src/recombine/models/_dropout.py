@@ -4,22 +4,27 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt32
 
 
 def kept(shape: tuple[int, ...], rate: float, *, key: PRNGKeyArray) -> Bool[Array, "..."]:
     """Which of the numbers of an array stay: each with probability 1 − `rate`.
 
-    The bits are a mixture of a counter and the key by two multiplications. On a CPU JAX's own
-    generator would take as long as the layers between two dropouts; keys are made by it, and masks
-    need no more than this.
+    The bits are a counter that is mixed with both words of the key by multiplications. On a CPU
+    JAX's own generator would take as long as the layers between two dropouts; keys are made by it,
+    and masks need no more than this.
     """
     first, second = jax.random.key_data(key)[:2]
-    bits = jax.lax.iota(jnp.uint32, math.prod(shape)) * jnp.uint32(0x9E3779B9) + first
-    bits = (bits ^ (bits >> 16)) * jnp.uint32(0x21F0AAAD)
-    bits = (bits ^ (bits >> 15) ^ second) * jnp.uint32(0xD35A2D97)
-    bits = bits ^ (bits >> 15)
+    counter = jax.lax.iota(jnp.uint32, math.prod(shape)) * jnp.uint32(0x9E3779B9)
+    bits = _mixed(_mixed(counter + first) ^ second)
     return (bits >= jnp.uint32(round(rate * 2**32))).reshape(shape)
+
+
+def _mixed(bits: UInt32[Array, " words"]) -> UInt32[Array, " words"]:
+    """A permutation of all words, in which every bit depends on every other one."""
+    bits = (bits ^ (bits >> 16)) * jnp.uint32(0x21F0AAAD)
+    bits = (bits ^ (bits >> 15)) * jnp.uint32(0xD35A2D97)
+    return bits ^ (bits >> 15)
 
 
 def dropout(
