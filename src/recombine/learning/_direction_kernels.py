@@ -50,6 +50,8 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
 
 def gaussian(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
     """exp(−‖z_i − z_j‖² / 2) of all pairs."""
+    if z.shape[1] == 1:
+        return jnp.exp(-0.5 * jnp.square(z - z.T))
     norms = jnp.square(z).sum(axis=1)
     # From inner products: one matrix product instead of a difference a pair.
     return jnp.exp(jnp.minimum(z @ z.T - 0.5 * (norms[:, None] + norms), 0))
