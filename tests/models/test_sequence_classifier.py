@@ -20,16 +20,27 @@ ONES = jnp.ones((300, 400))
 NAMES = list(models.SEQUENCE_CLASSIFIERS)
 
 
-def make(name, config=CONFIG, key=KEY):
-    return eqx.filter_jit(models.SEQUENCE_CLASSIFIERS[name])(5, 4, config, key=key)
+def make(name, config=CONFIG):
+    """A model with random numbers for all weights, also those that start at 0 or 1."""
+    shapes = eqx.filter_eval_shape(models.SEQUENCE_CLASSIFIERS[name], 5, 4, config, key=KEY)
+    generator = np.random.default_rng(0)
 
+    def fill(leaf):
+        drawn = generator.normal(scale=0.5, size=leaf.shape)
+        return jnp.asarray(drawn.astype(np.float32))
 
-MODELS = {name: make(name) for name in NAMES}
+    is_shape = lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct)  # noqa: E731
+    return jax.tree.map(lambda leaf: fill(leaf) if is_shape(leaf) else leaf, shapes)
 
 
 @eqx.filter_jit
-def run(model, tokens, lengths):
-    return model(tokens, lengths), model.trace(tokens, lengths)
+def trace(model, tokens, lengths):
+    return model.trace(tokens, lengths)
+
+
+@eqx.filter_jit
+def call(model, tokens, lengths, key=None):
+    return model(tokens, lengths, key=key)
 
 
 @eqx.filter_jit
@@ -37,7 +48,9 @@ def weigh(scores, columns, queries, keys, there):
     return scores(columns, queries, keys, there, key=None)
 
 
-RUNS = {name: run(model, TOKENS, LENGTHS) for name, model in MODELS.items()}
+MODELS = {name: make(name) for name in NAMES}
+TRACES = {name: trace(model, TOKENS, LENGTHS) for name, model in MODELS.items()}
+LOGITS = call(MODELS["NDR"], TOKENS, LENGTHS)
 
 
 def sigmoid(x):
@@ -130,47 +143,48 @@ def plain_step(layer, h):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_encoder_agrees_with_a_plain_loop(name):
-    model, (logits, trace) = MODELS[name], RUNS[name]
+    model, seen = MODELS[name], TRACES[name]
     for row, length in enumerate(LENGTHS):
         h = np.asarray(model.embedding, float)[np.asarray(TOKENS[row, :length]) - 1]
         if model.absolute:
             h = h + np.stack([sinusoid(i, h.shape[1]) for i in range(length)])
         for t in range(model.steps):
             h, weights, gates = plain_step(model.layers, h)
-            found = trace.attention[t, row, :, :length, :length]
+            found = seen.attention[t, row, :, :length, :length]
             np.testing.assert_allclose(found, weights, atol=1e-5)
-            np.testing.assert_allclose(trace.columns[t, row, :length], h, atol=2e-5)
-            assert (gates is None) == (trace.gates is None)
+            np.testing.assert_allclose(seen.columns[t, row, :length], h, atol=2e-5)
+            assert (gates is None) == (seen.gates is None)
             if gates is not None:
-                np.testing.assert_allclose(trace.gates[t, row, :length], gates, atol=1e-5)
-        np.testing.assert_allclose(logits[row], dense(model.readout, h[-1]), atol=2e-5)
+                np.testing.assert_allclose(seen.gates[t, row, :length], gates, atol=1e-5)
+        if name == "NDR":
+            np.testing.assert_allclose(LOGITS[row], dense(model.readout, h[-1]), atol=2e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_padding_is_never_read_and_changes_nothing(name):
-    logits, trace = RUNS[name]
+    seen = TRACES[name]
+    other = trace(MODELS[name], jnp.where(TOKENS == 0, 5, TOKENS), LENGTHS)
     for row, length in enumerate(LENGTHS):
-        np.testing.assert_array_equal(trace.attention[:, row, :, :, length:], 0)
-    other = jnp.where(TOKENS == 0, 5, TOKENS)
-    np.testing.assert_allclose(run(MODELS[name], other, LENGTHS)[0], logits, atol=1e-6)
+        np.testing.assert_array_equal(seen.attention[:, row, :, :, length:], 0)
+        there = (slice(None), row, slice(length))
+        np.testing.assert_allclose(other.columns[there], seen.columns[there], atol=1e-6)
 
 
 def test_a_shifted_sequence_has_the_same_relative_scores():
     """Columns see where others are from where they are, not where they are themselves."""
     scores = MODELS["+ rel"].layers.attention.scores
-    q, k = jax.random.normal(KEY, (2, 2, 1, 4, 4))
-    columns = jnp.zeros((4, 8))
-    weights = weigh(scores, columns, q, k, jnp.ones((1, 4), bool))
-    there = jnp.array([[False, False, True, True, True, True]])
-    later, later_k = (jnp.asarray(np.pad(x, [(0, 0)] * 2 + [(2, 0), (0, 0)])) for x in (q, k))
-    shifted = weigh(scores, jnp.zeros((6, 8)), later, later_k, there)
+    q, k = np.random.default_rng(1).normal(size=(2, 2, 1, 4, 4)).astype(np.float32)
+    weights = weigh(scores, np.zeros((4, 8), np.float32), q, k, np.ones((1, 4), bool))
+    there = np.array([[False, False, True, True, True, True]])
+    later, later_k = (np.pad(x, [(0, 0)] * 2 + [(2, 0), (0, 0)]) for x in (q, k))
+    shifted = weigh(scores, np.zeros((6, 8), np.float32), later, later_k, there)
     np.testing.assert_allclose(shifted[:, :, 2:, 2:], weights, atol=1e-6)
 
 
 def test_open_and_closed_position_gates_choose_relative_or_absolute_positions():
     scores = MODELS["+ abs/rel + gate"].layers.attention.scores
-    q, k = jax.random.normal(KEY, (2, 2, 1, 4, 4))
-    columns, there = jnp.zeros((4, 8)), jnp.ones((1, 4), bool)
+    q, k = np.random.default_rng(1).normal(size=(2, 2, 1, 4, 4)).astype(np.float32)
+    columns, there = np.zeros((4, 8), np.float32), np.ones((1, 4), bool)
 
     def at(bias):
         gated = eqx.tree_at(lambda s: s.gate.bias, scores, jnp.full(2, bias))
@@ -180,8 +194,11 @@ def test_open_and_closed_position_gates_choose_relative_or_absolute_positions():
     np.testing.assert_allclose(at(40.0), weigh(relative, columns, q, k, there), atol=1e-6)
     places = np.stack([sinusoid(j, 8) for j in range(4)]) @ np.asarray(scores.position)
     places = places.reshape(4, 2, 4).swapaxes(0, 1)
-    logits = 0.5 * jnp.einsum("hid,hjd->hij", q[:, 0], k[:, 0] + places)
-    np.testing.assert_allclose(at(-40.0)[:, 0], jax.nn.softmax(logits), atol=1e-5)
+    content = (q[:, 0] + scores.content_bias[:, None]) @ k[:, 0].swapaxes(1, 2)
+    position = (q[:, 0] + scores.position_bias[:, None]) @ places.swapaxes(1, 2)
+    expected = np.exp(float(scores.scale) * (content + position))
+    expected /= expected.sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(at(-40.0)[:, 0], expected, atol=1e-5)
 
 
 def test_offsets_become_sources():
@@ -192,19 +209,22 @@ def test_offsets_become_sources():
 def test_closed_gates_copy_a_column_exactly_and_open_ones_replace_it():
     model = MODELS["NDR"]
     bias = lambda m: m.layers.gate.bias  # noqa: E731
-    shut = run(eqx.tree_at(bias, model, jnp.full(8, -1e9)), TOKENS, LENGTHS)[1]
-    start = model.embedding[TOKENS - 1]
-    np.testing.assert_array_equal(shut.columns[-1][0], start[0])
+    shut = trace(eqx.tree_at(bias, model, jnp.full(8, -1e9)), TOKENS, LENGTHS)
+    np.testing.assert_array_equal(shut.columns[-1][0], model.embedding[TOKENS[0] - 1])
     np.testing.assert_array_equal(shut.gates, 0)
+    wide = trace(eqx.tree_at(bias, model, jnp.full(8, 1e9)), TOKENS, LENGTHS)
+    np.testing.assert_array_equal(wide.gates, 1)
+    norm = model.layers.data_norm
+    standard = (wide.columns[-1] - norm.offset) / norm.scale
+    np.testing.assert_allclose(standard.mean(axis=2), 0, atol=1e-4)
 
 
 def test_gates_start_nearly_closed_one_a_channel():
-    gates = RUNS["NDR"][1].gates
-    assert gates.shape == (3, 3, 5, 8)
-    for name in ("NDR", "NDR of CTL++", "+ rel + gate", "+ abs/rel + gate"):
-        np.testing.assert_array_equal(MODELS[name].layers.gate.bias, -3)
-        # Inputs of a gate are of the order of 1, so that few gates are far from σ(−3) = 0.047.
-        assert 0.02 < np.median(RUNS[name][1].gates) < 0.1
+    assert TRACES["NDR"].gates.shape == (3, 3, 5, 8)
+    model = eqx.filter_jit(models.neural_data_router)(5, 4, CONFIG, key=KEY)
+    np.testing.assert_array_equal(model.layers.gate.bias, -3)
+    # Inputs of a gate are of the order of 1, so that most gates are close to σ(−3) = 0.047.
+    assert 0.02 < np.median(trace(model, TOKENS, LENGTHS).gates) < 0.1
 
 
 def test_gate_dropout_copies_whole_columns():
@@ -234,18 +254,18 @@ def test_dropout_keeps_the_mean_and_is_independent_between_neighbours_and_keys()
 
 def test_training_drops_out_anew_at_every_step_and_for_every_key():
     model = MODELS["NDR"]
-    drawn = eqx.filter_jit(lambda key: model(TOKENS, LENGTHS, key=key))
+    drawn = lambda key: call(model, TOKENS, LENGTHS, key)  # noqa: E731
     assert np.array_equal(drawn(KEY), drawn(KEY))
     assert not np.allclose(drawn(KEY), drawn(jax.random.key(1)))
-    assert not np.allclose(drawn(KEY), RUNS["NDR"][0])
+    assert not np.allclose(drawn(KEY), LOGITS)
 
 
 def test_more_steps_at_test_are_the_same_layer_again():
     longer = dataclasses.replace(CONFIG, test_steps=5)
-    logits, trace = run(make("NDR", longer), TOKENS, LENGTHS)
-    np.testing.assert_allclose(trace.columns[:3], RUNS["NDR"][1].columns, atol=1e-6)
-    assert len(trace.columns) == 5
-    assert not np.allclose(logits, RUNS["NDR"][0])
+    seen = trace(make("NDR", longer), TOKENS, LENGTHS)
+    np.testing.assert_allclose(seen.columns[:3], TRACES["NDR"].columns, atol=1e-6)
+    assert len(seen.columns) == 5
+    assert not np.allclose(seen.columns[4], seen.columns[2])
 
 
 def test_separate_layers_that_are_alike_are_a_shared_one():
@@ -259,17 +279,17 @@ def test_separate_layers_that_are_alike_are_a_shared_one():
         separate,
         (copies, shared.embedding, shared.readout),
     )
-    np.testing.assert_allclose(run(alike, TOKENS, LENGTHS)[0], RUNS["+ rel"][0], atol=1e-6)
+    last = jnp.arange(3), LENGTHS - 1
+    expected = dense(shared.readout, np.asarray(TRACES["+ rel"].columns[-1][last], float))
+    np.testing.assert_allclose(call(alike, TOKENS, LENGTHS), expected, atol=1e-5)
     with pytest.raises(ValueError, match="as many as steps"):
         make("+ rel", dataclasses.replace(CONFIG, separate=True, test_steps=4))
 
 
 def test_the_first_column_can_be_read():
     first = make("NDR", dataclasses.replace(CONFIG, reads_last=False))
-    logits, trace = run(first, TOKENS, LENGTHS)
-    expected = dense(first.readout, np.asarray(trace.columns[-1][:, 0], float))
-    np.testing.assert_allclose(logits, expected, atol=1e-5)
-    np.testing.assert_allclose(trace.columns, RUNS["NDR"][1].columns, atol=1e-6)
+    expected = dense(first.readout, np.asarray(TRACES["NDR"].columns[-1][:, 0], float))
+    np.testing.assert_allclose(call(first, TOKENS, LENGTHS), expected, atol=1e-5)
 
 
 def parameters(make, *arguments, **options):
