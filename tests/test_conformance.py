@@ -93,6 +93,13 @@ def classifying(make):
     return model, lambda m: jnp.sum(m(x, m.initial())[0] ** 2)
 
 
+def reading(make, *config):
+    """A model that classifies sequences, and what it says of some."""
+    tokens, lengths = jnp.array([[1, 2, 3], [3, 1, 0]]), jnp.array([3, 2])
+    model = eqx.filter_jit(make)(3, 2, *config, key=KEY)
+    return model, lambda m: jnp.sum(m(tokens, lengths) ** 2)
+
+
 SENTENCES = tasks.SequenceBatch(
     jnp.array([[1, 2, 0], [3, 0, 0]]), jnp.array([3, 2]), jnp.array([[2, 1, 0], [1, 0, 0]]),
     jnp.array([3, 2]),
@@ -123,6 +130,12 @@ MODELS = {
     "Seq2Seq": (
         eqx.filter_jit(models.Seq2Seq)(4, 3, embedding=2, units=4, output_embedding=2, key=KEY),
         lambda m: jnp.sum(m(*SENTENCES) ** 2),
+    ),
+    "SequenceClassifier": reading(
+        models.neural_data_router, models.EncoderConfig(size=4, hidden=4, heads=2, steps=2)
+    ),
+    "RecurrentClassifier": reading(
+        functools.partial(models.RecurrentClassifier, embedding=2, units=4, bidirectional=True)
     ),
     "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
     "TwoLayerNetwork": (RELU, lambda m: m.loss(*POINTS)),
