@@ -43,11 +43,13 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/neural_race.py
 	$(BIN)/python benchmarks/meta_learning.py
 	$(BIN)/python benchmarks/kernel_directions.py
+	$(BIN)/python benchmarks/sequence_classifiers.py
 
-# Writes requirements.lock anew from the ranges in pyproject.toml.
+# Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench`.
 lock:
-	uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate --no-header \
-		--generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock
+	uv pip compile -q --universal --python-version 3.11 --extra data --extra dev --extra docs \
+		--no-annotate --no-header --generate-hashes --no-emit-index-url --no-emit-find-links \
+		pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) site
