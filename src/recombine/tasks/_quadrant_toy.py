@@ -52,7 +52,7 @@ class QuadrantToy(AbstractTask):
     @classmethod
     def paper_coordinates(cls, *, informative: bool = True) -> "QuadrantToy":
         """X_k = Y_k − U[0, 1]: sizes up to 1, without a margin."""
-        return cls(1.0, 0.0, informative)
+        return cls(jnp.ones(()), jnp.zeros(()), informative)
 
     def sample(self, size: int, *, key: PRNGKeyArray) -> QuadrantBatch:
         """Draw `size` training points."""

@@ -71,10 +71,10 @@ from ._paths import path_statistics as path_statistics
 from ._paths import path_weights as path_weights
 from ._paths import paths_through as paths_through
 from ._paths import paths_to as paths_to
-from ._quadrants import LinearAccuracy as LinearAccuracy
-from ._quadrants import QuadrantValues as QuadrantValues
 from ._quadrants import SECOND_AT_RANDOM as SECOND_AT_RANDOM
 from ._quadrants import THREE_COMBINATIONS as THREE_COMBINATIONS
+from ._quadrants import LinearAccuracy as LinearAccuracy
+from ._quadrants import QuadrantValues as QuadrantValues
 from ._quadrants import linear_accuracy as linear_accuracy
 from ._quadrants import quadrant_values as quadrant_values
 from ._race import RaceDynamics as RaceDynamics

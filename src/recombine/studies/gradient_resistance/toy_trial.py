@@ -181,9 +181,7 @@ def _widened(key: PRNGKeyArray, examples: tasks.Examples, t: Array | None) -> ta
     return examples._replace(x=jnp.concatenate([examples.x[:, :2], noise], axis=1))
 
 
-def _dropped(
-    key: PRNGKeyArray, s: Array, examples: tasks.Examples, t: Array
-) -> tasks.Examples:
+def _dropped(key: PRNGKeyArray, s: Array, examples: tasks.Examples, t: Array) -> tasks.Examples:
     """X_2 is 0 with probability s."""
     import jax
 
