@@ -6,8 +6,12 @@ from recombine.lab.engine import WORKER_FLAGS
 os.environ["XLA_FLAGS"] = " ".join(WORKER_FLAGS)
 os.environ["NPROC"] = "1"
 
+import hypothesis
 import jax
 import pytest
+
+hypothesis.settings.register_profile("recombine", max_examples=40, deadline=None)
+hypothesis.settings.load_profile("recombine")
 
 
 @pytest.fixture
