@@ -103,34 +103,35 @@ def gaussian_objective(
 def _gaussian_objective(features, y, jitter, determinant):
     parts = tuple(map(gaussian, features))
     batch = len(y)
-    # The diagonal of every Gaussian is 1.
-    K = sum(parts, jnp.zeros((), y.dtype))
-    likeness = (K.sum() / (len(parts) * batch) - 1) / (batch - 1)
-    K = K + jitter * jnp.eye(batch, dtype=y.dtype)
+    K = sum(parts, jitter * jnp.eye(batch, dtype=y.dtype))
     if determinant:
         evidence, (L, a) = _log_evidence(K, y)
-        return (-2 * evidence, likeness), (features, parts, a, L)
-    norm, a = _interpolation_norm(K, y)
-    return (norm, likeness), (features, parts, a, None)
-
-
-def _gaussian_objective_backward(determinant, residual, g):
-    features, parts, a, L = residual
+        objective = -2 * evidence
+        inverse = cho_solve((L, True), jnp.eye(batch, dtype=y.dtype))
+        slope = a.shape[1] * inverse - a @ a.T
+    else:
+        objective, a = _interpolation_norm(K, y)
+        slope = -a @ a.T
 
     def by_one_column(z, part):
         # W = −2 a aᵀ ∘ exp(…) is never formed.
-        sums = part @ jnp.concatenate([a * z, a], axis=1)
-        return -2 * g[0] * a * (sums[:, :-1] - sums[:, -1:] * z)
+        sums = part @ jnp.concatenate([a * z, a, jnp.ones_like(a)], axis=1)
+        return -2 * a * (sums[:, :-2] - sums[:, -2:-1] * z), sums[:, -1].sum()
 
     def by_columns(z, part):
-        slope = -a @ a.T
-        if determinant:
-            slope = slope + a.shape[1] * cho_solve((L, True), jnp.eye(len(a), dtype=a.dtype))
-        W = 2 * g[0] * slope * part
-        return W @ z - W.sum(axis=1, keepdims=True) * z
+        W = 2 * slope * part
+        return W @ z - W.sum(axis=1, keepdims=True) * z, part.sum()
 
     one = a.shape[1] == 1 and not determinant
-    slopes = tuple(map(by_one_column if one else by_columns, features, parts))
+    slopes, sums = zip(*map(by_one_column if one else by_columns, features, parts), strict=True)
+    # The diagonal of every Gaussian is 1.
+    likeness = (sum(sums) / (len(parts) * batch) - 1) / (batch - 1)
+    return (objective, likeness), (slopes, a)
+
+
+def _gaussian_objective_backward(determinant, residual, g):
+    slopes, a = residual
+    slopes = jax.tree.map(lambda slope: g[0] * slope, slopes)
     return slopes, 2 * g[0] * a, jnp.zeros((), a.dtype)
 
 
