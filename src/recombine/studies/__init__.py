@@ -49,4 +49,7 @@ STUDIES: dict[str, str] = {
     ),
     "gradient-resistance/language": "recombine.studies.gradient_resistance.language",
     "gradient-resistance/first-step": "recombine.studies.gradient_resistance.first_step",
+    "ctlpp/representations": "recombine.studies.ctlpp.representations",
+    "ctlpp/patterns": "recombine.studies.ctlpp.patterns",
+    "ctlpp/overlap": "recombine.studies.ctlpp.overlap",
 }
