@@ -73,6 +73,12 @@ def _as_arrays(tree):
     return jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, float) else x, tree)
 
 
+def _of_fixed_types(state):
+    """Arrays with weak types get their own: after a step they have them, which compiles anew."""
+    weak = lambda x: isinstance(x, jax.Array) and x.weak_type  # noqa: E731
+    return jax.tree.map(lambda x: x.astype(x.dtype) if weak(x) else x, state)
+
+
 def train(
     rule: AbstractRule[State],
     state: State,
@@ -102,7 +108,7 @@ def train(
     """
     if steps < 0 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a multiple of every ({every}), and not negative")
-    rule, state = _as_arrays(rule), _as_arrays(state)
+    rule, state = _as_arrays(rule), _of_fixed_types(_as_arrays(state))
     blocks = max(1, chunk // every)
     advance = _advance if steps > _SHORT else _advance_briefly
     done, rows = 0, []
