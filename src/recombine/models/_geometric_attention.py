@@ -12,6 +12,8 @@ from ._mlp import Dense
 
 _NO_MATCH = -1e9
 """The logit of a source that cannot be read. It is finite, so that no gradient is 0 times ∞."""
+_SHORT = 64
+"""Up to this length a product of matrices is faster than running sums, of which there are fewer."""
 
 
 def closer_sources(length: int) -> Bool[np.ndarray, "targets sources others"]:
@@ -42,20 +44,51 @@ def geometric_weights(
     - `there`: false for padding, which nobody reads.
     - `normalised`: divide every row by its sum.
     """
-    length = logits.shape[-1]
-    readable = there[:, None, :] & ~jnp.eye(length, dtype=bool)
-    logits = jnp.where(readable, logits, _NO_MATCH)
+    readable = there[:, None, :] & ~jnp.eye(logits.shape[-1], dtype=bool)
+    logs = _log_weights(jnp.where(readable, logits, _NO_MATCH))
+    return jax.nn.softmax(logs, axis=3) * readable if normalised else jnp.exp(logs)
+
+
+@jax.custom_vjp
+def _log_weights(logits):
+    """log A, from logits that are `_NO_MATCH` where nobody reads.
+
+    Its derivative by the logit of k is 1 − P_ik in log A_ik, and −P_ik in every A_ij for which k is
+    closer. Written down it takes a third of the time that the derivative of every operation takes.
+    """
     # Both log P and log (1 − P) to full precision, from one logarithm.
     rest = jnp.log(1 + jnp.exp(-jnp.abs(logits)))
-    matches, misses = jnp.minimum(logits, 0) - rest, jnp.minimum(-logits, 0) - rest
-    # Sums of numbers of one sign lose no digits, which differences of running sums do. Targets
-    # lead, so that the sums are one product of matrices a target.
-    closer = jnp.asarray(closer_sources(length).swapaxes(1, 2), logits.dtype)
-    rows = jnp.moveaxis(misses, 2, 0).reshape(length, -1, length)
-    before = jnp.moveaxis((rows @ closer).reshape(length, *misses.shape[:2], length), 0, 2)
-    if normalised:
-        return jax.nn.softmax(matches + before, axis=3) * readable
-    return jnp.exp(matches + before)
+    return jnp.minimum(logits, 0) - rest + _sums_of_closer(jnp.minimum(-logits, 0) - rest)
+
+
+def _log_weights_backward(logits, slope):
+    matches = jax.nn.sigmoid(logits)
+    (of_farther,) = jax.linear_transpose(_sums_of_closer, slope)(slope)
+    return (slope - matches * (slope + of_farther),)
+
+
+_log_weights.defvjp(lambda logits: (_log_weights(logits), logits), _log_weights_backward)
+
+
+def _sums_of_closer(rows):
+    """The sum over the sources that are closer to the target, for every source.
+
+    Sums of numbers of one sign lose no digits, which differences of running sums do.
+    """
+    length = rows.shape[-1]
+    if length <= _SHORT:
+        # One product of matrices a target, so targets lead.
+        closer = jnp.asarray(closer_sources(length).swapaxes(1, 2), rows.dtype)
+        by_target = jnp.moveaxis(rows, 2, 0).reshape(length, -1, length)
+        sums = (by_target @ closer).reshape(length, *rows.shape[:2], length)
+        return jnp.moveaxis(sums, 0, 2)
+    target, source = np.ogrid[:length, :length]
+    order = np.argsort(2 * np.abs(target - source) - (source > target), axis=1)
+    place = np.argsort(order, axis=1)
+    sums = jnp.cumsum(rows[:, :, target, order], axis=3)
+    # The first in order is the target itself, which counts for nothing.
+    before = jnp.pad(sums[..., :-1], [(0, 0)] * 3 + [(1, 0)])
+    return before[:, :, target, place]
 
 
 class GeometricScores(AbstractScores):
