@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recombine import models
+from recombine.models import _geometric_attention
 
 KEY = jax.random.key(0)
 THERE = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 0]], bool)
@@ -78,6 +79,16 @@ def test_gradients_are_finite_where_every_match_is_certain_or_impossible():
     for there in jnp.asarray(THERE):
         assert np.all(np.isfinite(GRADIENT(ours, signs, there)))
         assert np.all(np.isfinite(GRADIENT(ours, 100 * signs, there)))
+
+
+def test_running_sums_of_long_sequences_are_those_of_short_ones(x64, monkeypatch):
+    logits = 3 * jax.random.normal(KEY, (11, 11))
+    there = jnp.arange(11) < 9
+    expected = ours(logits, there), jax.grad(weighted, argnums=1)(ours, logits, there)
+    monkeypatch.setattr(_geometric_attention, "_SHORT", 10)
+    found = ours(logits, there), jax.grad(weighted, argnums=1)(ours, logits, there)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_ranks_are_those_of_the_papers_grid():

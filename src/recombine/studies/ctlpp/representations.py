@@ -3,6 +3,8 @@
 The analysis is tried on networks that are made by hand, so that what it has to find is known.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

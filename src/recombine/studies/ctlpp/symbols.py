@@ -1,5 +1,7 @@
 """What networks make of a symbol that different functions produce: numbers and maps."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np
