@@ -90,6 +90,15 @@ class Config:
             raise ValueError(f"buckets={self.buckets} is not between 1 and longest={self.longest}")
 
 
+class Fitted(NamedTuple):
+    """What training gives."""
+
+    model: Any
+    """The chosen network."""
+    curves: dict[str, np.ndarray]
+    """Measurements during training."""
+
+
 class Learned(NamedTuple):
     """What is left of training."""
 
@@ -164,26 +173,90 @@ def data_of(config: Config, task, framed: bool, key) -> tuple[tuple, Any, dict[s
     return sources, tests.pop("train"), tests, jnp.array([float(len(part)) for part in parts])
 
 
+def plain_network(
+    config: Any,
+    words: int,
+    classes: int,
+    *,
+    recurrent_layers: int = 1,
+    test_layers: int | None = None,
+    key,
+) -> Any:
+    """The network that settings name, without halting.
+
+    **Arguments:**
+
+    - `config`: has the fields of `Config` that say what a network is like.
+    - `recurrent_layers`: of an LSTM.
+    - `test_layers`: how many times the layer of a transformer is applied after training, if this
+        is different.
+    """
+    if config.model in RECURRENT:
+        ways = 1 + (config.model == "Bidirectional LSTM")
+        return models.RecurrentClassifier(
+            words, classes, embedding=config.embedding, units=ways * config.units,
+            layers=recurrent_layers, bidirectional=ways == 2, dropout=config.dropout, key=key,
+        )  # fmt: skip
+    parts = models.EncoderConfig(
+        size=config.size, hidden=config.hidden, heads=config.heads, steps=config.layers,
+        test_steps=test_layers, dropout=config.dropout, attention_dropout=config.attention_dropout,
+        gate_dropout=config.gate_dropout, reads_last=config.readout == "last",
+    )  # fmt: skip
+    return models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=key)
+
+
 def network(config: Config, words: int, classes: int, *, key) -> Any:
     """The network of a row of Table 5.1, without what has been learned."""
     import jax
 
     if config.model in RECURRENT:
-        ways = 1 + (config.model == "Bidirectional LSTM")
-        return models.RecurrentClassifier(
-            words, classes, embedding=config.embedding, units=ways * config.units,
-            bidirectional=ways == 2, dropout=config.dropout, key=key,
-        )  # fmt: skip
-    parts = models.EncoderConfig(
-        size=config.size, hidden=config.hidden, heads=config.heads, steps=config.layers,
-        dropout=config.dropout, attention_dropout=config.attention_dropout,
-        gate_dropout=config.gate_dropout, reads_last=config.readout == "last",
-    )  # fmt: skip
+        return plain_network(config, words, classes, key=key)
     of_parts, of_halting = jax.random.split(key)
-    encoder = models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=of_parts)
+    encoder = plain_network(config, words, classes, key=of_parts)
     if config.halting == "none":
         return encoder
     return encoder.with_adaptive_time(decaying=config.halting == "U", key=of_halting)
+
+
+def fit(config: Any, made, data, key, run: Run, *, test: str = "longer", objective=None) -> Fitted:
+    """Train a network, and report how well it does during training.
+
+    **Arguments:**
+
+    - `config`: has the fields of `Config` that say how a network learns.
+    - `made`: the network.
+    - `data`: what `data_of` returns; of the tests, `depth_valid` chooses the network.
+    - `key`: of batches and dropout.
+    - `test`: the test whose accuracy is reported, at the chosen network and at the end.
+    - `objective`: by default cross-entropy.
+    """
+    import equinox as eqx
+    import jax
+
+    sources, seen, tests, shares = data
+    learns, stays = eqx.partition(made, eqx.is_inexact_array)
+    rule = learning.SequenceClassification(
+        sources, stays, seen, tests, key, config.learning_rate, config.weight_decay,
+        config.clip, batch=config.batch, measure_every=config.every, chosen_on="depth_valid",
+        shares=shares, objective=learning.label_loss if objective is None else objective,
+    )  # fmt: skip
+    state, curves = run.train(
+        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
+    )
+
+    place = learning.last_best(curves["step"], curves["depth_valid_accuracy"])
+    accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", test)}
+    for name, values in ({"train": curves["accuracy"]} | accuracies).items():
+        run.curve(name, curves["step"], values)
+    run.curve("loss", curves["step"], curves["loss"])
+    run.metric("iid", accuracies["iid"][-1])
+    run.metric(test, accuracies[test][place])
+    run.metric(f"{test}_at_end", accuracies[test][-1])
+    run.metric("chosen_at", curves["step"][place])
+    chance = probes.majority_share(tests["iid"])
+    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(tests["iid"])))
+    run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
+    return Fitted(rule.best(state), curves)
 
 
 def learn(config: Config, key, run: Run) -> Learned:
@@ -197,34 +270,12 @@ def learn(config: Config, key, run: Run) -> Learned:
     weight_key, table_key, data_key, batch_key, later_key = jax.random.split(key, 5)
     task = task_of(config, table_key)
     framed = config.model not in RECURRENT
-    sources, seen, tests, shares = data_of(config, task, framed, data_key)
+    data = data_of(config, task, framed, data_key)
+    _, seen, *_ = data
     made = eqx.filter_jit(network)(config, len(seen.vocabulary) - 1, seen.classes, key=weight_key)
-    learns, stays = eqx.partition(made, eqx.is_inexact_array)
-    objective = learning.label_loss
-    if config.halting != "none":
-        objective = learning.PonderLoss(config.ponder)
-    rule = learning.SequenceClassification(
-        sources, stays, seen, tests, batch_key, config.learning_rate, config.weight_decay,
-        config.clip, batch=config.batch, measure_every=config.every, chosen_on="depth_valid",
-        shares=shares, objective=objective,
-    )  # fmt: skip
-    state, curves = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
-    )
-
-    place = learning.last_best(curves["step"], curves["depth_valid_accuracy"])
-    accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", "longer")}
-    for name, values in ({"train": curves["accuracy"]} | accuracies).items():
-        run.curve(name, curves["step"], values)
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("iid", accuracies["iid"][-1])
-    run.metric("longer", accuracies["longer"][place])
-    run.metric("longer_at_end", accuracies["longer"][-1])
-    run.metric("chosen_at", curves["step"][place])
-    chance = probes.majority_share(tests["iid"])
-    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(tests["iid"])))
-    run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
-    return Learned(task, rule.best(state), framed, later_key)
+    objective = None if config.halting == "none" else learning.PonderLoss(config.ponder)
+    fitted = fit(config, made, data, batch_key, run, objective=objective)
+    return Learned(task, fitted.model, framed, later_key)
 
 
 def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
