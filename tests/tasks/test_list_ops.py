@@ -130,6 +130,28 @@ def test_worked_examples_of_depth():
     assert depth(("MAX", [2, ("SM", [7, 8]), 9])) == 1
 
 
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_lists_are_read_back_with_their_values_and_depths(sampler):
+    for items in SAMPLERS[sampler].values():
+        again = SMALL.read(texts(items))
+        for name in ("tokens", "lengths", "labels"):
+            assert (getattr(again, name) == getattr(items, name)).all()
+        depths = [depth(tree) for tree in trees(items)]
+        assert SMALL.depths_of(items).tolist() == depths
+    assert SMALL.depths_of(items.framed()).tolist() == depths
+
+
+def test_what_is_no_list_is_not_read():
+    with pytest.raises(ValueError, match="not words of these lists: 11"):
+        SMALL.read(["[MIN 1 11 ]"])
+    for text in ("[MIN 1 ]", "1 2 ]"):
+        with pytest.raises(ValueError, match="2 to 5 arguments"):
+            SMALL.read([text])
+    for text in ("[MIN 1 2", "3", "[MIN 1 2 ] 4"):
+        with pytest.raises(ValueError, match="every text is one list"):
+            SMALL.read([text])
+
+
 def test_other_operators_and_impossible_lists():
     task = tasks.ListOps(
         ("MIN", "MAX", "SM"), 5, 3, depths=(1, 2), valid_depths=(3, 3), deeper_depths=(4, 4)

@@ -50,6 +50,16 @@ def test_sets_have_equally_many_expressions_of_their_depths():
     }
 
 
+def test_depths_with_few_expressions_leave_room_for_deeper_ones():
+    task = tasks.SimpleArithmetic(2, depths=(1, 3), valid_depths=(3, 3), deeper_depths=(3, 3))
+    # Of depth 1 there are 2 * 2 * 2 expressions, of depth 2 there are 2 * (10 * 10 - 2 * 2).
+    sets = task.sets(train=300, iid=10, tests=10)
+    depths = sum(np.bincount(task.depths_of(sets[n])) for n in ("train", "iid_valid", "iid"))
+    assert depths.tolist() == [0, 5, 142, 173]
+    with pytest.raises(ValueError, match="there are not 1020 expressions of depth 2"):
+        tasks.SimpleArithmetic(2, depths=(2, 2)).sets(train=1000, iid=10)
+
+
 def test_other_sizes_and_impossible_ones():
     task = tasks.SimpleArithmetic(5, depths=(1, 3), valid_depths=(4, 4), deeper_depths=(5, 5))
     sets = task.sets(train=60, iid=9, tests=10, seed=1)

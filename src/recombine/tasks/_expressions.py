@@ -1,5 +1,6 @@
 """Many nested expressions at once: a table of operations whose arguments are rows of the table."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -242,21 +243,31 @@ def dealt(
     sizes: dict[str, int],
     depths: tuple[int, int],
     draw: Callable[[dict[int, int]], Iterable[tuple[int, Texts]]],
+    most: Callable[[int], float] = lambda depth: math.inf,
 ) -> dict[str, list[Texts]]:
-    """Sets that share no expression, each with equally many of every depth.
+    """Sets that share no expression, each with equally many of every depth, if there are as many.
 
     **Arguments:**
 
     - `sizes`: of the sets.
     - `depths`: the least and the greatest.
     - `draw`: gives so many different expressions of each depth.
+    - `most`: how many of a depth can be drawn; what they are short of is made up for by greater
+        depths.
     """
     first, last = depths
-    count = last - first + 1
-    shares = {
-        first + place: [size // count + (place < size % count) for size in sizes.values()]
-        for place in range(count)
-    }
+    missing, shares = list(sizes.values()), {}
+    for depth in range(first, last + 1):
+        share = [-(-size // (last + 1 - depth)) for size in missing]
+        if sum(share) > most(depth):
+            if depth == last:
+                raise ValueError(
+                    f"there are not {sum(share)} expressions of depth {depth}; ask for fewer, or "
+                    "let there be more digits"
+                )
+            share = [int(part * most(depth) / sum(share)) for part in share]
+        missing = [size - part for size, part in zip(missing, share, strict=True)]
+        shares[depth] = share
     parts: dict[str, list[Texts]] = {name: [] for name in sizes}
     for depth, texts in draw({depth: sum(share) for depth, share in shares.items()}):
         ends = np.cumsum([0, *shares[depth]]).tolist()

@@ -1,10 +1,11 @@
 """ListOps: nested operations on lists of digits, by how deep their values depend on others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
@@ -93,6 +94,48 @@ class ListOps:
         parts |= dealt({"depth_valid": tests}, self.valid_depths, draw)
         parts |= dealt({"deeper": tests}, self.deeper_depths, draw)
         return {name: labelled(texts, self._notation(), rng) for name, texts in parts.items()}
+
+    def read(self, texts: Sequence[str]) -> LabelledSequences:
+        """Lists in words, such as `[MAX 2 [SM 7 8 ] 4 ]`, with their values."""
+        notation = self._notation()
+        codes = {word: code for code, word in enumerate(notation.vocabulary) if code}
+        words = [text.split() for text in texts]
+        if unknown := {word for row in words for word in row} - set(codes):
+            raise ValueError(f"not words of these lists: {' '.join(sorted(unknown))}")
+        rows = [[codes[word] for word in row] for row in words]
+        table, places = self._parsed(rows)
+        width = max(map(len, rows))
+        return LabelledSequences(
+            jnp.array([row + [0] * (width - len(row)) for row in rows], jnp.int32),
+            jnp.array([len(row) for row in rows], jnp.int32),
+            jnp.asarray(table.values[places], jnp.int32),
+            notation.vocabulary,
+            self.digits,
+        )
+
+    def depths_of(self, items: LabelledSequences) -> Int[np.ndarray, " items"]:
+        """The dependency depth of each list, framed or not."""
+        words = len(self._notation().vocabulary)
+        rows = np.asarray(items.tokens).tolist()
+        table, places = self._parsed([[t for t in row if 0 < t < words] for row in rows])
+        return table.depths[places].astype(int)
+
+    def _parsed(self, rows: Sequence[Sequence[int]]) -> tuple[Expressions, Places]:
+        """Lists of tokens as a table, and where in it they are."""
+        table = Expressions.digits(self._notation())
+        read = _Reader(table.notation)
+        found = np.array([read.row(row) for row in rows])
+        operators, arguments, heights = map(
+            np.array, (read.operators, read.arguments, read.heights)
+        )
+        # What is nested comes first: operations of one height are made at once.
+        order = np.argsort(heights, kind="stable")
+        place = np.arange(len(heights))
+        place[order] = np.arange(len(heights))
+        for height in range(1, heights.max() + 1):
+            made = order[heights[order] == height] - table.nothing - 1
+            table = table.extended(table.apply(operators[made], place[arguments[made]]))
+        return table, place[found]
 
     def _notation(self) -> Notation:
         """Padding, operators, the end of a list, digits."""
@@ -198,6 +241,37 @@ class ListOps:
     def _width(self) -> int:
         """The most tokens: every list has an operation."""
         return self.longest - 1
+
+
+class _Reader:
+    """Collects the operations of lists of tokens, those that are nested before those around."""
+
+    def __init__(self, notation: Notation):
+        self.notation = notation
+        self.operators: list[int] = []
+        self.arguments: list[list[int]] = []
+        self.heights = [0] * (notation.digits + 1)
+
+    def row(self, tokens: Sequence[int]) -> int:
+        """Where the operation of a list is: after the digits and no expression at all."""
+        closing, most = self.notation.closing, self.notation.arguments
+        opened: list[list[int]] = [[0]]
+        for token in tokens:
+            if token < closing:
+                opened.append([token - 1])
+            elif token > closing:
+                opened[-1].append(token - closing - 1)
+            else:
+                operator, *inside = opened.pop()
+                if not opened or not 2 <= len(inside) <= most:
+                    raise ValueError(f"a list is an operator, 2 to {most} arguments and `]`")
+                opened[-1].append(len(self.heights))
+                self.operators.append(operator)
+                self.arguments.append(inside + [self.notation.digits] * (most - len(inside)))
+                self.heights.append(1 + max(self.heights[place] for place in inside))
+        if len(opened) > 1 or len(opened[0]) != 2 or opened[0][1] <= self.notation.digits:
+            raise ValueError("every text is one list, closed by `]`")
+        return opened[0][1]
 
 
 def _evaluate(

@@ -66,6 +66,8 @@ class SimpleArithmetic:
     ) -> dict[str, LabelledSequences]:
         """Expressions, as equally many of each depth as possible; all in a set are different.
 
+        Of a depth at most three quarters of all expressions are taken: with few digits, not many
+        are shallow.
         `train` has all single operations, and expressions of the depths of training. `iid_valid`
         and `iid` are like the latter; the three are disjoint. (The published validation set has
         the single operations, too.) `depth_valid` and `deeper` are of greater depths.
@@ -78,9 +80,11 @@ class SimpleArithmetic:
         """
         rng = np.random.default_rng(seed)
         shallow, deep = (partial(self._drawn, rng, p) for p in (self.nested, self.deeper_nested))
-        parts = dealt({"train": train, "iid_valid": iid, "iid": iid}, self.depths, shallow)
-        parts |= dealt({"depth_valid": tests}, self.valid_depths, deep)
-        parts |= dealt({"deeper": tests}, self.deeper_depths, deep)
+        parts = dealt(
+            {"train": train, "iid_valid": iid, "iid": iid}, self.depths, shallow, self._most
+        )
+        parts |= dealt({"depth_valid": tests}, self.valid_depths, deep, self._most)
+        parts |= dealt({"deeper": tests}, self.deeper_depths, deep, self._most)
         if self.depths[0] > 1:
             parts["train"].append(self._singles())
         return {name: labelled(texts, self._notation(), rng) for name, texts in parts.items()}
@@ -101,6 +105,14 @@ class SimpleArithmetic:
             arguments=2,
             evaluate=partial(_evaluate, self.digits),
         )
+
+    def _most(self, depth: int) -> float:
+        """Three quarters of all expressions of a depth, long ones too."""
+        shallower, all_of_them = 0.0, float(self.digits)
+        for _ in range(min(depth, 5)):
+            # An operation is one of two, on any two expressions that are less deep.
+            shallower, all_of_them = all_of_them, self.digits + 2 * all_of_them**2
+        return 0.75 * (all_of_them - shallower)
 
     def _singles(self) -> Texts:
         """Both operations on all pairs of digits."""
