@@ -55,6 +55,8 @@ STUDIES: dict[str, str] = {
     "data-router/control-flow": "recombine.studies.data_router.control_flow",
     "data-router/readout": "recombine.studies.data_router.readout",
     "data-router/halting": "recombine.studies.data_router.halting",
+    "data-router/arithmetic": "recombine.studies.data_router.arithmetic",
+    "data-router/listops": "recombine.studies.data_router.listops",
     "ctlpp/representations": "recombine.studies.ctlpp.representations",
     "ctlpp/patterns": "recombine.studies.ctlpp.patterns",
     "ctlpp/overlap": "recombine.studies.ctlpp.overlap",
