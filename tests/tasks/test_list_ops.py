@@ -122,6 +122,16 @@ def test_training_and_tests_share_no_list():
     assert not valid & iid
 
 
+def test_training_and_tests_are_equally_long():
+    task = tasks.ListOps(
+        ("MIN", "MAX", "SM"), 5, 3, depths=(1, 2), valid_depths=(3, 3), deeper_depths=(4, 4)
+    )
+    sets = task.sets(train=30_000, iid=3000, tests=10)
+    train, iid = (np.asarray(sets[name].lengths) for name in ("train", "iid"))
+    # There are 450 lists of digits alone: most are found before others are.
+    assert abs(train.mean() - iid.mean()) < 4 * train.std() / len(iid) ** 0.5
+
+
 def test_worked_examples_of_depth():
     assert (
         value(parse(["[MAX", "2", "[SM", "7", "8", "]", "4", "]"])),
@@ -135,7 +145,7 @@ def test_lists_are_read_back_with_their_values_and_depths(sampler):
     for items in SAMPLERS[sampler].values():
         again = SMALL.read(texts(items))
         for name in ("tokens", "lengths", "labels"):
-            assert (getattr(again, name) == getattr(items, name)).all()
+            np.testing.assert_array_equal(getattr(again, name), getattr(items, name))
         depths = [depth(tree) for tree in trees(items)]
         assert SMALL.depths_of(items).tolist() == depths
     assert SMALL.depths_of(items.framed()).tolist() == depths

@@ -243,6 +243,7 @@ def dealt(
     sizes: dict[str, int],
     depths: tuple[int, int],
     draw: Callable[[dict[int, int]], Iterable[tuple[int, Texts]]],
+    rng: np.random.Generator,
     most: Callable[[int], float] = lambda depth: math.inf,
 ) -> dict[str, list[Texts]]:
     """Sets that share no expression, each with equally many of every depth, if there are as many.
@@ -252,6 +253,7 @@ def dealt(
     - `sizes`: of the sets.
     - `depths`: the least and the greatest.
     - `draw`: gives so many different expressions of each depth.
+    - `rng`: says which set each is in: those that are drawn first are often short.
     - `most`: how many of a depth can be drawn; what they are short of is made up for by greater
         depths.
     """
@@ -270,9 +272,9 @@ def dealt(
         shares[depth] = share
     parts: dict[str, list[Texts]] = {name: [] for name in sizes}
     for depth, texts in draw({depth: sum(share) for depth, share in shares.items()}):
-        ends = np.cumsum([0, *shares[depth]]).tolist()
-        for name, start, end in zip(sizes, ends[:-1], ends[1:], strict=True):
-            parts[name].append(Texts(*(column[start:end] for column in texts)))
+        groups = np.split(rng.permutation(len(texts.values)), np.cumsum(shares[depth])[:-1])
+        for name, group in zip(sizes, groups, strict=True):
+            parts[name].append(Texts(*(column[group] for column in texts)))
     return parts
 
 

@@ -90,9 +90,9 @@ class ListOps:
         """
         rng = np.random.default_rng(seed)
         draw = partial(self._by_level if self.by_level else self._by_rejection, rng)
-        parts = dealt({"train": train, "iid_valid": iid, "iid": iid}, self.depths, draw)
-        parts |= dealt({"depth_valid": tests}, self.valid_depths, draw)
-        parts |= dealt({"deeper": tests}, self.deeper_depths, draw)
+        parts = dealt({"train": train, "iid_valid": iid, "iid": iid}, self.depths, draw, rng)
+        parts |= dealt({"depth_valid": tests}, self.valid_depths, draw, rng)
+        parts |= dealt({"deeper": tests}, self.deeper_depths, draw, rng)
         return {name: labelled(texts, self._notation(), rng) for name, texts in parts.items()}
 
     def read(self, texts: Sequence[str]) -> LabelledSequences:
@@ -184,7 +184,8 @@ class ListOps:
                         "them be longer"
                     )
                 found = new[np.sort(first)]
-            seeds = found
+            # What is nested as deeply as possible cannot be wrapped.
+            seeds = found[table.heights[found] < height]
             if depth in wanted:
                 yield depth, table.texts(found[: wanted[depth]], self._width)
 

@@ -81,10 +81,10 @@ class SimpleArithmetic:
         rng = np.random.default_rng(seed)
         shallow, deep = (partial(self._drawn, rng, p) for p in (self.nested, self.deeper_nested))
         parts = dealt(
-            {"train": train, "iid_valid": iid, "iid": iid}, self.depths, shallow, self._most
+            {"train": train, "iid_valid": iid, "iid": iid}, self.depths, shallow, rng, self._most
         )
-        parts |= dealt({"depth_valid": tests}, self.valid_depths, deep, self._most)
-        parts |= dealt({"deeper": tests}, self.deeper_depths, deep, self._most)
+        parts |= dealt({"depth_valid": tests}, self.valid_depths, deep, rng, self._most)
+        parts |= dealt({"deeper": tests}, self.deeper_depths, deep, rng, self._most)
         if self.depths[0] > 1:
             parts["train"].append(self._singles())
         return {name: labelled(texts, self._notation(), rng) for name, texts in parts.items()}
