@@ -37,7 +37,7 @@ def as_published(config, seed):
     return {
         "iid": 1.0, "longer": longer, "longer_at_end": longer, "left_chance": 1.0,
         "opening_order": 0.97, "undefined_order": 0.0, "steps_a_function": 1.0,
-        "reads_argument": 0.95,
+        "reads_argument": 0.95, "untrained_reads_argument": 0.7,
     }  # fmt: skip
 
 
@@ -90,6 +90,7 @@ def test_every_claim_holds_on_what_the_paper_shows(name, claim):
         (FLOW, "columns-open-in-order", {"direction": "forward", "opening_order": 0.9}),
         (FLOW, "one-column-a-step", {"model": "NDR", "steps_a_function": 0.7}),
         (FLOW, "columns-read-their-argument", {"model": "NDR", "reads_argument": 0.89}),
+        (FLOW, "columns-read-their-argument", {"model": "NDR", "untrained_reads_argument": 0.96}),
         (READOUT, "direction-turns-round", {"readout": "first", "longer": 0.9}),
         (READOUT, "direction-turns-round", {"readout": "last", "longer": 0.9}),
         (HALTING, "halting-helps-forward", {"halting": "none", "longer": 0.8}),

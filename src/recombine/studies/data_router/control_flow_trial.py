@@ -75,12 +75,20 @@ def trial(config: Config, key, run: Run) -> None:
     learned = learn(config, key, run)
     longest = config.longer_lengths[1]
     items = items_of(learned, min(WATCHED, config.evaluated), (longest, longest))
-    trace = eqx.filter_jit(type(learned.model).trace)(learned.model, items.tokens, items.lengths)
     words = [items.text(i).split() for i in range(len(items))]
-    attention = np.asarray(trace.attention)
-    gates = None if trace.gates is None else np.asarray(trace.gates)
     lookup = learned.task.lookup
-    report(run, flow_of(words, lookup.symbols, lookup.functions, attention, gates))
+    traced = eqx.filter_jit(type(learned.model).trace)
+
+    def watched(model):
+        trace = traced(model, items.tokens, items.lengths)
+        attention = np.asarray(trace.attention)
+        gates = None if trace.gates is None else np.asarray(trace.gates)
+        return attention, gates, flow_of(words, lookup.symbols, lookup.functions, attention, gates)
+
+    attention, gates, flow = watched(learned.model)
+    report(run, flow)
+    # The closest match is preferred from the beginning, and the argument is next door.
+    run.metric("untrained_reads_argument", watched(learned.untrained)[2].reads.mean())
     largest = attention.max(axis=(2, 4)).mean(axis=(1, 2))
     run.curve("sharpness", np.arange(len(largest)), largest)
     run.array("words", np.array(words[0]))

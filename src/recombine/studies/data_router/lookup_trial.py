@@ -105,6 +105,8 @@ class Learned(NamedTuple):
     task: Any
     model: Any
     """The chosen network."""
+    untrained: Any
+    """The network before its first step."""
     framed: bool
     """Whether inputs have a token before and one after them."""
     key: Any
@@ -275,7 +277,7 @@ def learn(config: Config, key, run: Run) -> Learned:
     made = eqx.filter_jit(network)(config, len(seen.vocabulary) - 1, seen.classes, key=weight_key)
     objective = None if config.halting == "none" else learning.PonderLoss(config.ponder)
     fitted = fit(config, made, data, batch_key, run, objective=objective)
-    return Learned(task, fitted.model, framed, later_key)
+    return Learned(task, fitted.model, made, framed, later_key)
 
 
 def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
