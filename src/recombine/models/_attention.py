@@ -5,7 +5,7 @@ import abc
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._dropout import dropout
 from ._mlp import Dense
@@ -78,16 +78,17 @@ class MultiHeadAttention(eqx.Module):
         there: Bool[Array, "batch length"],
         *,
         key: PRNGKeyArray | None,
-    ) -> tuple[Float[Array, "batch_and_length size"], Float[Array, "heads batch length length"]]:
-        """What every column reads, and the weights."""
-        (queries,) = self._by_head(self.query(columns), there)
-        keys, values = self._by_head(self.key_value(columns), there)
+        rows: Int[Array, " rows"] | None = None,
+    ) -> tuple[Float[Array, "rows size"], Float[Array, "heads batch length length"]]:
+        """What every column reads, or those at `rows`, and the weights of all."""
+        # Cut before the heads are moved: the backward pass moves the parts three times as fast.
+        parts = self.query(columns), *jnp.split(self.key_value(columns), 2, axis=1)
+        queries, keys, values = (self._by_head(part, there) for part in parts)
         weights = self.scores(columns, queries, keys, there, key=key)
         read = jnp.einsum("hbij,hbjd->hbid", weights, values)
-        return self.output(jnp.moveaxis(read, 0, 2).reshape(len(columns), -1)), weights
+        read = jnp.moveaxis(read, 0, 2).reshape(len(columns), -1)
+        return self.output(read if rows is None else read[rows]), weights
 
-    def _by_head(self, rows, there) -> Float[Array, "parts heads batch length head_size"]:
-        """Numbers of all columns, cut into parts and heads, which lead."""
-        parts = rows.shape[1] // len(self.output.weight)
-        rows = rows.reshape(*there.shape, parts, self.heads, -1)
-        return jnp.moveaxis(rows, (2, 3), (0, 1))
+    def _by_head(self, rows, there) -> Float[Array, "heads batch length head_size"]:
+        """Numbers of all columns, cut into heads, which lead."""
+        return jnp.moveaxis(rows.reshape(*there.shape, self.heads, -1), 2, 0)

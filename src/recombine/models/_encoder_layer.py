@@ -6,7 +6,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._attention import MultiHeadAttention
 from ._dropout import dropout, kept
@@ -24,10 +24,11 @@ class AbstractEncoderLayer(eqx.Module):
         there: Bool[Array, "batch length"],
         *,
         key: PRNGKeyArray | None,
+        rows: Int[Array, " rows"] | None = None,
     ) -> tuple[
-        Float[Array, "batch_and_length size"],
+        Float[Array, "rows size"],
         Float[Array, "heads batch length length"],
-        Float[Array, "batch_and_length size"] | None,
+        Float[Array, "rows size"] | None,
     ]:
         """The columns after the step, the weights of attention, and the gates if there are any.
 
@@ -35,6 +36,7 @@ class AbstractEncoderLayer(eqx.Module):
 
         - `there`: false for padding.
         - `key`: for dropout; None for none.
+        - `rows`: the columns that are wanted after the step; None for all.
         """
 
 
@@ -57,11 +59,11 @@ class PostNormLayer(AbstractEncoderLayer):
         there: Bool[Array, "batch length"],
         *,
         key: PRNGKeyArray | None,
-    ) -> tuple[
-        Float[Array, "batch_and_length size"], Float[Array, "heads batch length length"], None
-    ]:
+        rows: Int[Array, " rows"] | None = None,
+    ) -> tuple[Float[Array, "rows size"], Float[Array, "heads batch length length"], None]:
         keys = [None] * 4 if key is None else jax.random.split(key, 4)
-        read, weights = self.attention(columns, there, key=keys[0])
+        read, weights = self.attention(columns, there, key=keys[0], rows=rows)
+        columns = columns if rows is None else columns[rows]
         a = self.norms[0](columns + dropout(read, self.rate, key=keys[1]))
         hidden = dropout(jax.nn.relu(self.inner(a)), self.rate, key=keys[2])
         after = self.norms[1](a + dropout(self.outer(hidden), self.rate, key=keys[3]))
@@ -100,13 +102,15 @@ class CopyGateLayer(AbstractEncoderLayer):
         there: Bool[Array, "batch length"],
         *,
         key: PRNGKeyArray | None,
+        rows: Int[Array, " rows"] | None = None,
     ) -> tuple[
-        Float[Array, "batch_and_length size"],
+        Float[Array, "rows size"],
         Float[Array, "heads batch length length"],
-        Float[Array, "batch_and_length size"],
+        Float[Array, "rows size"],
     ]:
         keys = [None] * 4 if key is None else jax.random.split(key, 4)
-        read, weights = self.attention(columns, there, key=keys[0])
+        read, weights = self.attention(columns, there, key=keys[0], rows=rows)
+        columns = columns if rows is None else columns[rows]
         a = self.norm(columns + dropout(read, self.rate, key=keys[1]))
         hidden = dropout(self.activation(self.inner(a)), self.hidden_rate, key=keys[2])
         width = len(self.data.weight)

@@ -57,12 +57,13 @@ def _log_weights(logits):
     closer. Written down it takes a third of the time that the derivative of every operation takes.
     """
     # Both log P and log (1 − P) to full precision, from one logarithm.
-    rest = jnp.log(1 + jnp.exp(-jnp.abs(logits)))
+    rest = jnp.log1p(jnp.exp(-jnp.abs(logits)))
     return jnp.minimum(logits, 0) - rest + _sums_of_closer(jnp.minimum(-logits, 0) - rest)
 
 
 def _log_weights_backward(logits, slope):
-    matches = jax.nn.sigmoid(logits)
+    unlikely = jnp.exp(-jnp.abs(logits))
+    matches = jnp.where(logits < 0, unlikely, 1) / (1 + unlikely)
     (of_farther,) = jax.linear_transpose(_sums_of_closer, slope)(slope)
     return (slope - matches * (slope + of_farther),)
 

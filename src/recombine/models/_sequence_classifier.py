@@ -124,46 +124,40 @@ class SequenceClassifier(eqx.Module):
     def trace(self, tokens: Int[Array, "batch length"], lengths: Int[Array, " batch"]) -> Trace:
         """What happens at every step, without dropout."""
         there = _there(tokens, lengths)
-
-        def step(columns, layer):
-            after, weights, gates = self._layer(layer)(columns, there, key=None)
-            by_item = after.reshape(*there.shape, -1)
+        columns, seen = self._embed(tokens, None), []
+        for t in range(self.test_steps):
+            columns, weights, gates = self._layer(t)(columns, there, key=None)
+            by_item = columns.reshape(*there.shape, -1)
             gates = None if gates is None else gates.reshape(by_item.shape)
-            return after, Trace(weights.swapaxes(0, 1), gates, by_item)
-
-        start = self._embed(tokens, None)
-        layers = self.layers if self.separate else None
-        return jax.lax.scan(step, start, layers, self.test_steps)[1]
+            seen.append(Trace(weights.swapaxes(0, 1), gates, by_item))
+        return jax.tree.map(lambda *steps: jnp.stack(steps), *seen)
 
     def _run(self, tokens, lengths, key):
         """The column that is read, and the state of halting, if any."""
         there = _there(tokens, lengths)
-        steps, of_embedding, keys = self.test_steps, None, None
-        if key is not None:
-            steps = self.steps
-            of_embedding, of_steps = jax.random.split(key)
-            keys = jax.random.split(of_steps, steps)
+        steps = self.test_steps if key is None else self.steps
+        of_embedding, *keys = _keys(key, 1 + steps)
         columns = self._embed(tokens, of_embedding)
-        state = None if self.adaptive is None else self.adaptive.start(columns, there)
-
-        def step(carry, now):
-            before, state = carry
-            layer, key, last = now
-            after, _, _ = self._layer(layer)(before, there, key=key)
-            if self.adaptive is not None:
-                state = self.adaptive.advance(state, before, after, last)
-            return (after, state), None
-
-        layers = self.layers if self.separate else None
-        last = jnp.arange(steps) == steps - 1
-        (columns, state), _ = jax.lax.scan(step, (columns, state), (layers, keys, last))
-        columns = columns if state is None else state.output
         batch, length = tokens.shape
         place = lengths - 1 if self.reads_last else jnp.zeros_like(lengths)
-        return columns[jnp.arange(batch) * length + place], state
+        read = jnp.arange(batch) * length + place
 
-    def _layer(self, layer: AbstractEncoderLayer | None) -> AbstractEncoderLayer:
-        return self.layers if layer is None else layer
+        # Not scanned: then what the backward pass needs is not copied to and fro.
+        if self.adaptive is None:
+            for t in range(steps - 1):
+                columns, _, _ = self._layer(t)(columns, there, key=keys[t])
+            column, _, _ = self._layer(steps - 1)(columns, there, key=keys[-1], rows=read)
+            return column, None
+        state = self.adaptive.start(columns, there)
+        for t in range(steps):
+            before = columns
+            columns, _, _ = self._layer(t)(before, there, key=keys[t])
+            state = self.adaptive.advance(state, before, columns, jnp.asarray(t == steps - 1))
+        return state.output[read], state
+
+    def _layer(self, t: int) -> AbstractEncoderLayer:
+        """The layer of a step."""
+        return jax.tree.map(lambda x: x[t], self.layers) if self.separate else self.layers
 
     def _embed(self, tokens, key) -> Float[Array, "batch_and_length size"]:
         columns = self.embedding[jnp.maximum(tokens - 1, 0)]
@@ -171,6 +165,11 @@ class SequenceClassifier(eqx.Module):
             places = sinusoids(jnp.arange(tokens.shape[1]), columns.shape[2])
             columns = columns + places.astype(columns.dtype)
         return dropout(columns.reshape(tokens.size, -1), self.embedding_rate, key=key)
+
+
+def _keys(key: PRNGKeyArray | None, count: int) -> list[PRNGKeyArray | None]:
+    """So many keys, or so many times none."""
+    return [None] * count if key is None else list(jax.random.split(key, count))
 
 
 def _there(tokens, lengths) -> Bool[Array, "batch length"]:
