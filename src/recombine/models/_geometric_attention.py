@@ -54,7 +54,7 @@ def _log_weights(logits):
     """log A, from logits that are `_NO_MATCH` where nobody reads.
 
     Its derivative by the logit of k is 1 − P_ik in log A_ik, and −P_ik in every A_ij for which k is
-    closer. Written down it takes a third of the time that the derivative of every operation takes.
+    closer. Written down it takes half the time that the derivative of every operation takes.
     """
     # Both log P and log (1 − P) to full precision, from one logarithm.
     rest = jnp.log1p(jnp.exp(-jnp.abs(logits)))
