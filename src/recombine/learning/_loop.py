@@ -75,8 +75,8 @@ def _as_arrays(tree):
 
 def _of_fixed_types(state):
     """Arrays with weak types get their own: after a step they have them, which compiles anew."""
-    weak = lambda x: isinstance(x, jax.Array) and x.weak_type  # noqa: E731
-    return jax.tree.map(lambda x: x.astype(x.dtype) if weak(x) else x, state)
+    # A key has no such type, and must not be asked.
+    return jax.tree.map(lambda x: x.astype(x.dtype) if getattr(x, "weak_type", False) else x, state)
 
 
 def train(
