@@ -29,7 +29,7 @@ demo: $(STAMP)
 	$(BIN)/recombine report
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 from recombine.lab.engine import WORKER_FLAGS
 
@@ -19,3 +20,15 @@ def x64():
     """Run a test with 64-bit numbers."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_programs():
+    """Let compiled programs go before they are too many.
+
+    Each maps memory a few times over, Linux lets a process have 65,530 maps, and XLA dies of it.
+    """
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and len(maps.read_bytes().splitlines()) > 20_000:
+        jax.clear_caches()

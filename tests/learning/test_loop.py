@@ -127,6 +127,32 @@ def test_a_grid_of_learning_rates_compiles_once():
     np.testing.assert_allclose(results, [0.9**10, 0.8**10, 0.7**10], rtol=1e-5)
 
 
+def test_a_state_may_hold_keys_and_numbers_without_a_type_of_their_own_and_compiles_once():
+    traces = []
+
+    class Walk(AbstractRule):
+        def step(self, state, t):
+            traces.append("step")
+            key, w = state
+            key, drawn = jax.random.split(key)
+            return key, w + jax.random.normal(drawn)
+
+        def observe(self, state):
+            return {"loss": state[1]}
+
+    counts, moved = [], []
+    for w in (jnp.asarray(1.0), jnp.asarray(2.0, jnp.float32), 3.0):  # the first has a weak type
+        (key, end), _ = train(
+            Walk(), (jax.random.key(0), w), 40, every=5, chunk=20,
+            on_chunk=lambda _: counts.append(len(traces)),
+        )  # fmt: skip
+        assert jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+        moved.append(end - w)
+    assert len(counts) == 6
+    assert set(counts) == {counts[0]}
+    np.testing.assert_allclose(moved, moved[0], rtol=1e-4)
+
+
 def test_a_static_field_selects_another_program():
     class Power(AbstractRule):
         power: int = eqx.field(static=True)
