@@ -5,8 +5,9 @@
 Every model has columns of size 128, 8 steps of one shared layer and 4 heads, and reads 256
 sequences of up to 12 tokens. A step draws dropout, computes the gradient of the cross-entropy,
 clips it, and updates with AdamW. PyTorch runs eagerly, and each model is written there the way one
-would write it down (`torch_classifiers.py`). Both have one thread. They take turns in short rounds;
-the fastest round of each counts, in seconds of the processor and, in brackets, on the clock.
+would write it down (`torch_classifiers.py`). Both have a thread a core, or as many as `NPROC` says.
+They take turns in short rounds, and the fastest of each counts: on the clock and, in brackets, by
+the processor.
 
 PyTorch is not one of the locked dependencies: install it with the extra `bench`. Without it there
 is nothing to compare with, and only the library's own times are shown.
@@ -14,12 +15,11 @@ is nothing to compare with, and only the library's own times are shown.
 
 import argparse
 import os
-import time
 from collections.abc import Callable
 
-# One thread for both, set before either is loaded.
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-os.environ["NPROC"] = os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+# As many threads for both, set before either is loaded.
+os.environ.setdefault("NPROC", str(len(os.sched_getaffinity(0))))
+os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = os.environ["NPROC"]
 
 import equinox as eqx
 import jax
@@ -28,6 +28,7 @@ import numpy as np
 import optax
 
 from recombine import models
+from timing import fastest
 
 try:
     import torch_classifiers
@@ -96,20 +97,6 @@ def stepper(name: str, steps: int) -> Callable[[], None]:
     return go
 
 
-def fastest(runs: list[Callable[[], None]], rounds: int) -> list[tuple[float, float]]:
-    """The least seconds of the processor, and on the clock, of runs that take turns."""
-    for run in runs:
-        run()  # compiles
-    best = [(np.inf, np.inf)] * len(runs)
-    for _ in range(rounds):
-        for i, run in enumerate(runs):
-            clock, processor = time.perf_counter(), time.process_time()
-            run()
-            spent = time.process_time() - processor, time.perf_counter() - clock
-            best[i] = (min(best[i][0], spent[0]), min(best[i][1], spent[1]))
-    return best
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(CONSTRUCTORS), metavar="NAME")
@@ -118,6 +105,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if torch_classifiers is None:
         print("PyTorch is not installed: pip install 'recombine[bench]'")
+    print("threads:", os.environ["NPROC"])
     print(f"{'ms a step':<18}{'recombine':>16}{'PyTorch':>16}{'times as fast':>18}")
     for name in arguments.names:
         runs = [stepper(name, arguments.steps)]
@@ -126,10 +114,10 @@ def main() -> None:
             plain = torch_classifiers.stepper(name, CONFIG, sizes, batch(), RATE, arguments.steps)
             runs.append(plain)
         times = 1e3 * np.array(fastest(runs, arguments.rounds)) / arguments.steps
-        row = "".join(f"{processor:7.0f} ({clock:6.0f})" for processor, clock in times)
+        row = "".join(f"{clock:7.0f} ({processor:6.0f})" for processor, clock in times)
         if len(times) == 2:
-            ratio, on_clock = times[1] / times[0]
-            row += f"{ratio:9.2f} ({on_clock:6.2f})"
+            by_processor, ratio = times[1] / times[0]
+            row += f"{ratio:9.2f} ({by_processor:6.2f})"
         print(f"{name:<18}{row}", flush=True)
 
 

@@ -194,7 +194,6 @@ ROWS = {
 
 def stepper(name, config, sizes, batch, rate, steps):
     """A function that takes `steps` training steps."""
-    torch.set_num_threads(1)
     torch.manual_seed(0)
     tokens, lengths, labels = map(torch.from_numpy, batch)
     model = ROWS[name](config, sizes)

@@ -7,12 +7,12 @@ import numpy as np
 from recombine.models._bounded_scan import bounded_scan
 
 XS = jnp.array([2, 0, 1, 1, 2])
-WEIGHTS = jnp.array([[0.5, -1.0], [0.3, 0.2], [1.0, 0.4]])
-START = jnp.array([0.1, -0.2])
+WEIGHTS = np.array([[0.5, -1.0], [0.3, 0.2], [1.0, 0.4]])
+START = np.array([0.1, -0.2])
 
 
 def step(weights, carry, x):
-    return jnp.tanh(weights[x] + carry * weights[0])
+    return jnp.tanh(jnp.asarray(weights)[x] + carry * weights[0])
 
 
 def bounded(weights, start, length):
