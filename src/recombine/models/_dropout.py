@@ -7,6 +7,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray, UInt32
 
 
+def split(key: PRNGKeyArray | None, count: int) -> list[PRNGKeyArray | None]:
+    """So many keys, or so many times none."""
+    return [None] * count if key is None else list(jax.random.split(key, count))
+
+
 def kept(shape: tuple[int, ...], rate: float, *, key: PRNGKeyArray) -> Bool[Array, "..."]:
     """Which of the numbers of an array stay: each with probability 1 − `rate`.
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._attention import MultiHeadAttention
-from ._dropout import dropout, kept
+from ._dropout import dropout, kept, split
 from ._hypernetwork import LayerNorm
 from ._mlp import Dense
 
@@ -61,7 +61,7 @@ class PostNormLayer(AbstractEncoderLayer):
         key: PRNGKeyArray | None,
         rows: Int[Array, " rows"] | None = None,
     ) -> tuple[Float[Array, "rows size"], Float[Array, "heads batch length length"], None]:
-        keys = [None] * 4 if key is None else jax.random.split(key, 4)
+        keys = split(key, 4)
         read, weights = self.attention(columns, there, key=keys[0], rows=rows)
         columns = columns if rows is None else columns[rows]
         a = self.norms[0](columns + dropout(read, self.rate, key=keys[1]))
@@ -108,7 +108,7 @@ class CopyGateLayer(AbstractEncoderLayer):
         Float[Array, "heads batch length length"],
         Float[Array, "rows size"],
     ]:
-        keys = [None] * 4 if key is None else jax.random.split(key, 4)
+        keys = split(key, 4)
         read, weights = self.attention(columns, there, key=keys[0], rows=rows)
         columns = columns if rows is None else columns[rows]
         a = self.norm(columns + dropout(read, self.rate, key=keys[1]))

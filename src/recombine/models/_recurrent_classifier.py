@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ._dropout import dropout
+from ._dropout import dropout, split
 from ._lstm import LSTM
 from ._mlp import Dense, fan_in_uniform
 
@@ -87,8 +87,7 @@ class RecurrentClassifier(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> Float[Array, "batch units"]:
         """What the classes are read from: the last hidden states."""
-        layers = len(self.directions)
-        keys = [None] * layers if key is None else jax.random.split(key, layers)
+        keys = split(key, len(self.directions))
         x = self.embedding[jnp.maximum(tokens - 1, 0)]
         for lstms, biases, key in zip(self.directions, self.second_biases, keys, strict=True):
             x = dropout(x, self.rate, key=key)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ._attention import AbstractScores, masked_softmax
-from ._dropout import dropout
+from ._dropout import dropout, split
 from ._mlp import Dense
 from ._sinusoids import sinusoids
 
@@ -76,7 +76,7 @@ class RelativeScores(AbstractScores):
         key: PRNGKeyArray | None,
     ) -> Float[Array, "heads batch length length"]:
         heads, batch, length, _ = queries.shape
-        of_content, of_positions = (None, None) if key is None else jax.random.split(key)
+        of_content, of_positions = split(key, 2)
         queries, keys = queries * self.scale, dropout(keys, self.rate, key=of_content)
         content_bias, position_bias = (
             self.content_bias * self.scale,

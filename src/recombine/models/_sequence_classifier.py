@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._adaptive_time import AdaptiveTime, Pondering
-from ._dropout import dropout
+from ._dropout import dropout, split
 from ._encoder_layer import AbstractEncoderLayer
 from ._mlp import Dense
 from ._sinusoids import sinusoids
@@ -136,7 +136,7 @@ class SequenceClassifier(eqx.Module):
         """The column that is read, and the state of halting, if any."""
         there = _there(tokens, lengths)
         steps = self.test_steps if key is None else self.steps
-        of_embedding, *keys = _keys(key, 1 + steps)
+        of_embedding, *keys = split(key, 1 + steps)
         columns = self._embed(tokens, of_embedding)
         batch, length = tokens.shape
         place = lengths - 1 if self.reads_last else jnp.zeros_like(lengths)
@@ -165,11 +165,6 @@ class SequenceClassifier(eqx.Module):
             places = sinusoids(jnp.arange(tokens.shape[1]), columns.shape[2])
             columns = columns + places.astype(columns.dtype)
         return dropout(columns.reshape(tokens.size, -1), self.embedding_rate, key=key)
-
-
-def _keys(key: PRNGKeyArray | None, count: int) -> list[PRNGKeyArray | None]:
-    """So many keys, or so many times none."""
-    return [None] * count if key is None else list(jax.random.split(key, count))
 
 
 def _there(tokens, lengths) -> Bool[Array, "batch length"]:
