@@ -100,8 +100,8 @@ def stepper(name: str, steps: int) -> Callable[[], None]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=list(CONSTRUCTORS), metavar="NAME")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=1, help="training steps in a round")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=4, help="training steps in a round")
     arguments = parser.parse_args()
     if torch_classifiers is None:
         print("PyTorch is not installed: pip install 'recombine[bench]'")

@@ -3,11 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from recombine import models
 
 KEY = jax.random.key(0)
-LENGTHS = jnp.array([5, 1, 3])
+LENGTHS = np.array([5, 1, 3])
 
 
 def sigmoid(x):
@@ -31,7 +32,9 @@ def plain(lstm, rows):
 def test_an_lstm_agrees_with_a_plain_loop_in_both_directions(x64):
     lstm = models.LSTM(3, 4, key=KEY)
     x = jax.random.normal(KEY, (3, 5, 3))
-    both = jax.jit(lambda x: [lstm(x, LENGTHS, reverse=reverse) for reverse in (False, True)])(x)
+    both = jax.jit(
+        lambda x: [lstm(x, jnp.asarray(LENGTHS), reverse=reverse) for reverse in (False, True)]
+    )(x)
     for reverse, (hidden, last) in enumerate(both):
         for row, length in enumerate(LENGTHS):
             read = x[row, :length][:: -1 if reverse else 1]
@@ -41,6 +44,33 @@ def test_an_lstm_agrees_with_a_plain_loop_in_both_directions(x64):
             np.testing.assert_array_equal(hidden[row, length:], 0)
             np.testing.assert_allclose(last.hidden[row], end, atol=1e-12)
             np.testing.assert_allclose(last.cell[row], cell, atol=1e-12)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_derivative_is_that_of_every_operation(reverse, x64):
+    lstm = models.LSTM(3, 4, key=KEY)
+    x = jax.random.normal(KEY, (3, 5, 3))
+    of_hidden = jax.random.normal(jax.random.key(1), (3, 5, 4))
+    of_last = jax.random.normal(jax.random.key(2), (2, 3, 4))
+
+    def by_scan(lstm, x):
+        hidden, last = lstm(x, jnp.asarray(LENGTHS), reverse=reverse)
+        return jnp.sum(hidden * of_hidden) + jnp.sum(jnp.stack(last) * of_last)
+
+    def by_steps(lstm, x):
+        loss = 0.0
+        for row, length in enumerate(LENGTHS):
+            state = lstm.start(1)
+            for t in range(length)[:: -1 if reverse else 1]:
+                read = jnp.concatenate([x[row, t], state.hidden[0]])
+                state = lstm.update((read @ lstm.weight + lstm.bias)[None], state.cell)
+                loss += jnp.sum(state.hidden[0] * of_hidden[row, t])
+            loss += jnp.sum(jnp.concatenate(state) * of_last[:, row])
+        return loss
+
+    ours, theirs = (jax.jit(jax.grad(f, argnums=(0, 1)))(lstm, x) for f in (by_scan, by_steps))
+    for one, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_gates_start_without_bias_but_for_the_forget_gate():

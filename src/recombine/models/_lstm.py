@@ -1,5 +1,6 @@
 """Long short-term memory."""
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -49,9 +50,7 @@ class LSTM(eqx.Module):
         self, gates: Float[Array, "batch gates"], cell: Float[Array, "batch units"]
     ) -> LSTMState:
         """The next state, from the gates before their nonlinearities."""
-        i, f, g, o = jnp.split(gates, 4, axis=1)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-        return LSTMState(jax.nn.sigmoid(o) * jnp.tanh(cell), cell)
+        return _next(_gates(gates), cell)
 
     def __call__(
         self,
@@ -72,15 +71,77 @@ class LSTM(eqx.Module):
         batch, time, inputs = x.shape
         # The inputs' share of the gates needs no loop: one product for all times.
         given = x.swapaxes(0, 1).reshape(-1, inputs) @ self.weight[:inputs] + self.bias
-        recurrent = self.weight[inputs:]
-
-        def step(state: LSTMState, now):
-            given, reads = now
-            new = self.update(given + state.hidden @ recurrent, state.cell)
-            kept = jax.tree.map(lambda a, b: jnp.where(reads, a, b), new, state)
-            return kept, jnp.where(reads, new.hidden, 0)
-
         reads = (jnp.arange(time)[:, None] < lengths)[:, :, None]
-        gates = given.reshape(time, batch, -1)
-        last, hidden = jax.lax.scan(step, self.start(batch), (gates, reads), reverse=reverse)
-        return hidden.swapaxes(0, 1), last
+        hidden, last = _read(
+            given.reshape(time, batch, -1), self.weight[inputs:], reads, self.start(batch), reverse
+        )
+        return jnp.where(reads, hidden, 0).swapaxes(0, 1), last
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(4,))
+def _read(given, recurrent, reads, start, reverse):
+    """The hidden states and the last state, from the inputs' share of the gates at all times.
+
+    A state stays where nothing is read. The derivative is written down: that by the weights is one
+    product over all times, where the derivative of a scan would add one up at every time.
+    """
+    return _read_forward(given, recurrent, reads, start, reverse)[0]
+
+
+def _read_forward(given, recurrent, reads, start, reverse):
+    def step(state, now):
+        given, reads = now
+        gates = _gates(given + state.hidden @ recurrent)
+        new = _next(gates, state.cell)
+        new = jax.tree.map(lambda a, b: jnp.where(reads, a, b), new, state)
+        return new, (new.hidden, gates, state)
+
+    last, (hidden, gates, before) = jax.lax.scan(step, start, (given, reads), reverse=reverse)
+    return (hidden, last), (recurrent, reads, gates, before)
+
+
+def _read_backward(reverse, residual, slopes):
+    recurrent, reads, gates, before = residual
+    of_hidden, of_last = slopes
+
+    def step(slope, now):
+        of_hidden, reads, gates, before = now
+        i, f, g, o = gates
+        h, c = slope.hidden + of_hidden, slope.cell
+        squashed = jnp.tanh(f * before.cell + i * g)
+        of_cell = c + h * o * (1 - squashed**2)
+        of_gates = jnp.concatenate(
+            [
+                of_cell * g * i * (1 - i),
+                of_cell * before.cell * f * (1 - f),
+                of_cell * i * (1 - g**2),
+                h * squashed * o * (1 - o),
+            ],
+            axis=1,
+        )
+        of_gates = jnp.where(reads, of_gates, 0)
+        earlier = LSTMState(
+            of_gates @ recurrent.T + jnp.where(reads, 0, h), jnp.where(reads, of_cell * f, c)
+        )
+        return earlier, of_gates
+
+    of_start, of_given = jax.lax.scan(
+        step, of_last, (of_hidden, reads, gates, before), reverse=not reverse
+    )
+    flat = of_given.reshape(-1, of_given.shape[2])
+    of_recurrent = before.hidden.reshape(len(flat), -1).T @ flat
+    return of_given, of_recurrent, None, of_start
+
+
+_read.defvjp(_read_forward, _read_backward)
+
+
+def _gates(sums):
+    i, f, g, o = jnp.split(sums, 4, axis=1)
+    return jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+
+
+def _next(gates, cell) -> LSTMState:
+    i, f, g, o = gates
+    cell = f * cell + i * g
+    return LSTMState(o * jnp.tanh(cell), cell)
