@@ -11,7 +11,7 @@ import hypothesis
 import jax
 import pytest
 
-hypothesis.settings.register_profile("recombine", max_examples=25, deadline=None)
+hypothesis.settings.register_profile("recombine", max_examples=40, deadline=None)
 hypothesis.settings.load_profile("recombine")
 
 

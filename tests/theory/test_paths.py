@@ -119,7 +119,7 @@ def largest_difference(first, second):
     return max(float(np.abs(np.asarray(first[e]) - np.asarray(second[e])).max()) for e in first)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=40)
 @given(parts=widths_and_edges(), seed=st.integers(0, 2**32 - 1))
 def test_on_random_graphs_the_path_form_is_the_gradient_and_keeps_the_balance(parts, seed):
     with jax.enable_x64(True):

@@ -95,7 +95,7 @@ def test_without_offset_the_fixed_point_is_a_cube_root_and_its_ratio_sqrt_M():
     assert np.allclose(fixed.B2, np.sqrt(M) * fixed.B1, rtol=1e-14)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.floats(0.1, 20), st.floats(0.05, 5), st.integers(1, 20), st.floats(-1, 1), st.floats(0.01, 2)
 )
