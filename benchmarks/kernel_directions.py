@@ -22,7 +22,7 @@ ROUNDS = {32: 15, 128: 15, 512: 3}
 """By batch; the studies use 128."""
 
 
-def compare(batch: int) -> dict[str, Callable[[], None]]:
+def runs_of(batch: int) -> dict[str, Callable[[], None]]:
     """All of them for one size of the batch, each `STEPS` steps of all modules."""
     import equinox as eqx
     import jax
@@ -76,7 +76,7 @@ def main() -> None:
 
     jax.config.update("jax_enable_x64", True)
     for batch, rounds in ROUNDS.items():
-        runs = compare(batch)
+        runs = runs_of(batch)
         seconds = [best.clock for best in fastest(list(runs.values()), rounds)]
         for name, spent in zip(runs, seconds, strict=True):
             print(

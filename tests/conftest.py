@@ -3,7 +3,8 @@ from pathlib import Path
 
 from recombine.lab.engine import WORKER_FLAGS
 
-# Tests compile far more than they compute, and two of them run at a time.
+# Tests compile far more than they compute, and two of them run at a time. Workers that they start
+# take these flags over.
 os.environ["XLA_FLAGS"] = " ".join((*WORKER_FLAGS, "--xla_backend_optimization_level=0"))
 os.environ["NPROC"] = "1"
 

@@ -18,10 +18,7 @@ def smoke(tmp_path_factory):
     """A store in which every study has been run at preset smoke."""
     plans = plan(select([]), "smoke")
     with Store.create(tmp_path_factory.mktemp("smoke")) as store:
-        with pytest.MonkeyPatch.context() as patch:
-            # A few steps each: nearly all of the time is compilation, of which this is half.
-            patch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=0")
-            execute(plans, store)
+        execute(plans, store)
         yield store, {p.study.name: p for p in plans}
 
 
