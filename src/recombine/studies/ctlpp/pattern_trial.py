@@ -1,0 +1,212 @@
+"""What trials of this family do: learn functions in some patterns, and be tested on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from recombine import learning, models, tasks
+from recombine.lab import Run
+
+from .symbols import report_symbols
+
+Model = Literal["bi-lstm", "transformer", "ndr"]
+MODELS: dict[str, str] = {"bi-lstm": "Bi-LSTM", "transformer": "Transformer", "ndr": "NDR"}
+"""The networks, and their names in the paper's tables."""
+CONVERGED = 0.5
+"""IID accuracy that a run must exceed to count, as in Section E.1."""
+SUCCESS = 0.95
+"""OOD accuracy above which a run generalizes."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Sizes of a network, and how it learns."""
+
+    size: int
+    """Of a column; of the LSTM, of an embedding and of both directions together."""
+    hidden: int
+    heads: int
+    layers: int
+    """How many times the one layer is applied."""
+    test_layers: int
+    dropout: float
+    batch: int
+    learning_rate: float
+    weight_decay: float
+    clip: float
+    steps: int
+
+
+RECIPES: dict[str, dict[str, Recipe]] = {
+    "mini": {
+        "bi-lstm": Recipe(128, 0, 1, 1, 1, 0.1, 128, 3e-3, 0.0, 5.0, 1500),
+        "transformer": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0025, 5.0, 4000),
+        "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 4000),
+    },
+    # Section E.1 with the sizes and the dropout of the published code, which alone give the
+    # parameters of Table E.1.
+    "published": {
+        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 512, 1.5e-4, 0.0, 5.0, 80_000),
+        "transformer": Recipe(128, 256, 4, 8, 8, 0.1, 512, 1.5e-4, 0.0025, 5.0, 300_000),
+        "ndr": Recipe(256, 512, 4, 8, 10, 0.5, 512, 1.5e-4, 0.0, 1.0, 80_000),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the studies of CTL++."""
+
+    variant: Literal["A", "R", "S"] = "A"
+    """A: two groups of functions alternate in training and repeat in tests; R: the reverse; S: two
+    stages of functions, which tests combine anew."""
+    model: Model = "ndr"
+    """The network that learns."""
+    recipe: Literal["mini", "published"] = "mini"
+    """Sizes and rates of the networks: those of the paper, or smaller ones."""
+    symbols: int = 4
+    """How many symbols there are."""
+    functions: int = 12
+    """How many functions there are."""
+    longest: int = 4
+    """Functions of the longest items."""
+    overlap: int = 4
+    """Of S: functions that follow both groups of the first stage."""
+    shared: int = 4
+    """Of S: symbols on which each of these follows both."""
+    include_singles: bool = True
+    """Of A and R: train every function alone on every symbol."""
+    include_all_pairs: bool = False
+    """Train all items of two functions that training allows."""
+    train: int | None = None
+    """Items of training, beside those that it must have; none: half of all that there are."""
+    balanced: bool = True
+    """Draw items of all lengths equally often; else every item, most of which are long."""
+    tested: int = 1000
+    """Items of each test that does not ask for all there are."""
+    steps: int | None = None
+    """Updates; none: those of the recipe, and so for the four below."""
+    size: int | None = None
+    """Numbers of a column."""
+    layers: int | None = None
+    """How many times a layer is applied, in training and tests."""
+    batch: int | None = None
+    """Items an update."""
+    learning_rate: float | None = None
+    """Learning rate of AdamW."""
+    warm_up: int = 500
+    """Updates over which the learning rate rises."""
+    every: int = 500
+    """Updates between two looks at the tests."""
+    buckets: int = 1
+    """Of how many widths batches are."""
+    data_seed: int | None = None
+    """Seed of functions and items, so that repetitions differ in weights only; none: in all."""
+
+
+def recipe_of(config: Config) -> Recipe:
+    """The recipe of a network, with what the config changes."""
+    names = ("steps", "size", "layers", "batch", "learning_rate")
+    changed = {name: getattr(config, name) for name in names if getattr(config, name) is not None}
+    if "layers" in changed:
+        changed["test_layers"] = changed["layers"]
+    return replace(RECIPES[config.recipe][config.model], **changed)
+
+
+def task_of(config: Config, seed: int) -> tasks.TableLookupPatterns:
+    """The functions, and what training and tests make of them."""
+    make = tasks.TableLookupPatterns
+    options: dict[str, Any] = {
+        "longest": config.longest, "include_all_pairs": config.include_all_pairs, "seed": seed,
+    }  # fmt: skip
+    sizes = (config.symbols, config.functions)
+    if config.variant == "S":
+        return make.staged(config.overlap, config.shared, *sizes, **options)
+    options["include_singles"] = config.include_singles
+    return (make.alternating if config.variant == "A" else make.repeating)(*sizes, **options)
+
+
+def seed_of(config: Config, key) -> int:
+    """The seed of functions and items. Of one key, all networks and variants have the same."""
+    import jax
+
+    if config.data_seed is not None:
+        return config.data_seed
+    return int(jax.random.randint(key, (), 0, 2**31 - 1))
+
+
+def frame_of(config: Config) -> Callable[[tasks.LabelledSequences], tasks.LabelledSequences]:
+    """What is done to items before a network reads them: all end in E, and encoders begin at B."""
+    return lambda items: items.framed(begin=config.model != "bi-lstm")
+
+
+def network_of(config: Config, words: int, classes: int, key):
+    """The untrained network."""
+    recipe = recipe_of(config)
+    if config.model == "bi-lstm":
+        return models.RecurrentClassifier(
+            words, classes, embedding=recipe.size, units=recipe.size, bidirectional=True,
+            dropout=recipe.dropout, key=key,
+        )  # fmt: skip
+    make = {"transformer": models.relative_transformer, "ndr": models.residual_data_router}
+    sizes = models.EncoderConfig(
+        size=recipe.size,
+        hidden=recipe.hidden,
+        heads=recipe.heads,
+        steps=recipe.layers,
+        test_steps=recipe.test_layers,
+        dropout=recipe.dropout,
+        reads_last=False,
+    )
+    return make[config.model](words, classes, sizes, key=key)
+
+
+def balanced(items: tasks.LabelledSequences) -> tasks.LabelledSequences:
+    """The same items, those of rarer lengths so often that all lengths are equally frequent."""
+    lengths = np.asarray(items.lengths)
+    by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+    most = max(map(len, by_length))
+    return items[np.concatenate([np.resize(places, most) for places in by_length])]
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Train a network on some patterns; see what it makes of others, and of symbols."""
+    import equinox as eqx
+    import jax
+
+    data_key, weight_key, batch_key = jax.random.split(key, 3)
+    seed = seed_of(config, data_key)
+    task, frame, recipe = task_of(config, seed), frame_of(config), recipe_of(config)
+    sets = task.sets(
+        train=config.train, iid=config.tested, ood=config.tested, diagnostics=True, seed=seed
+    )
+    # A test may ask for what no item has, such as symbols that are not shared where all are.
+    tests = {name: frame(items) for name, items in sets.items() if len(items)}
+    train = tests.pop("train")
+    network = eqx.filter_jit(network_of)(
+        config, len(train.vocabulary) - 1, train.classes, weight_key
+    )
+    learns, stays = eqx.partition(network, eqx.is_inexact_array)
+    every = min(config.every, recipe.steps)
+    drawn = balanced(train) if config.balanced else train
+    rule = learning.SequenceClassification(
+        drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
+        recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch, every,
+    )  # fmt: skip
+    state, seen = run.train(
+        rule, eqx.filter_jit(rule.init)(learns), recipe.steps, every=every, chunk=every
+    )
+
+    run.curve("loss", seen["step"], seen["loss"])
+    for name in ("train", *tests):
+        accuracy = seen["accuracy" if name == "train" else f"{name}_accuracy"]
+        run.curve(name, seen["step"], accuracy)
+        run.metric(name, accuracy[-1])
+    run.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
+    run.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
+    if config.variant != "S":
+        report_symbols(rule.model(state), task, frame, run)

@@ -1,0 +1,199 @@
+"""Table 5.3: which networks evaluate expressions that are nested more deeply than in training?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recombine import learning, tasks
+from recombine.lab import Claim, Judgement, Preset, Results, Run, Source, Study, grid
+
+from . import DOCUMENT
+from .expression_results import (
+    LAPTOP_MODELS,
+    SMOKE,
+    all_learn,
+    beside,
+    by_model,
+    published,
+    router_ahead,
+    router_computes,
+    router_generalizes,
+    table_figures,
+)
+from .expression_trial import MODELS, learn
+from .expression_trial import Config as ExpressionConfig
+
+LEARNED = 0.98
+"""Accuracy of all networks on expressions as in training, at least."""
+GENERALIZES = 0.95
+"""Accuracy of NDR on deeper expressions, at least."""
+FALLS_SHORT = 0.85
+"""That of all other networks, at most."""
+
+
+@dataclass(frozen=True)
+class Config(ExpressionConfig):
+    """Settings of the study of simple arithmetic."""
+
+    nested: float = 0.2
+    """How probably an argument is an operation, in training."""
+    deeper_nested: float = 0.3
+    """The same in deeper expressions."""
+    early: int = 3000
+    """Updates after which a network is also chosen: the column 50k of Table 5.3."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.every <= self.early <= self.steps:
+            raise ValueError(
+                f"early={self.early} is not between every={self.every} and steps={self.steps}"
+            )
+
+
+def task_of(config: Config) -> Any:
+    """The task of some settings."""
+    return tasks.SimpleArithmetic(
+        config.digits, config.longest, config.depths, config.valid_depths, config.deeper_depths,
+        config.nested, config.deeper_nested,
+    )  # fmt: skip
+
+
+def early_accuracy(curves: dict[str, np.ndarray], early: int) -> float:
+    """Accuracy on deeper expressions of the network that is chosen of the first ones."""
+    first = curves["step"] <= early
+    steps, valid, deeper = (
+        curves[name][first] for name in ("step", "depth_valid_accuracy", "deeper_accuracy")
+    )
+    return float(deeper[learning.last_best(steps, valid)])
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Learn, and be tested on expressions of every depth."""
+    learned = learn(config, task_of(config), key, run)
+    run.metric("deeper_early", early_accuracy(learned.curves, config.early))
+
+
+def generalizes(results: Results) -> Judgement:
+    return router_generalizes(results, GENERALIZES, ("deeper", "deeper_early"))
+
+
+def all_have_learned(results: Results) -> Judgement:
+    return all_learn(results, LEARNED)
+
+
+def others_fall_short(results: Results) -> Judgement:
+    others = {m: value for m, value in by_model(results, "deeper").items() if m != "NDR"}
+    evidence = {
+        f"deeper expressions (bound: at most {FALLS_SHORT:g})": others,
+        "the best seed": {m: results.metric("deeper", model=m).max() for m in others},
+        "IID": by_model(results, "iid"),
+    }
+    return Judgement(max(others.values()) <= FALLS_SHORT, evidence)
+
+
+RECURRENT_SETTINGS: dict[str, Any] = {
+    "units": 200, "embedding": 200, "recurrent_layers": 2, "dropout": 0.5, "weight_decay": 0.0,
+    "learning_rate": 1e-3, "batch": 256, "clip": 5.0, "steps": 200_000,
+}  # fmt: skip
+UNGATED_SETTINGS: dict[str, Any] = {
+    "size": 128, "hidden": 256, "layers": 11, "dropout": 0.5, "readout": "first", "buckets": 10,
+    "learning_rate": 1.5e-4, "weight_decay": 0.0025, "batch": 512, "steps": 200_000,
+}  # fmt: skip
+GATED_SETTINGS: dict[str, Any] = {
+    "size": 256, "hidden": 1024, "layers": 15, "dropout": 0.5, "buckets": 10,
+    "learning_rate": 1.5e-4, "batch": 512, "steps": 100_000,
+}  # fmt: skip
+TABLE_D4: dict[str, dict[str, Any]] = {
+    "LSTM": RECURRENT_SETTINGS,
+    "Bidirectional LSTM": RECURRENT_SETTINGS,
+    "Transformer": UNGATED_SETTINGS | {"attention_dropout": 0.0},
+    "+ rel": UNGATED_SETTINGS,
+    "+ abs/rel + gate": GATED_SETTINGS,
+    "NDR": GATED_SETTINGS,
+}
+"""The paper's settings of every network; all transformers have batches of like lengths."""
+AS_PUBLISHED: dict[str, Any] = {
+    "digits": 10, "longest": 50, "depths": (2, 5), "valid_depths": (6, 6), "deeper_depths": (7, 8),
+    "train": 100_000, "by_depth": False, "every": 1000, "early": 50_000,
+}  # fmt: skip
+"""The task and its sets: Sections 5.3.2 and D.3.2."""
+
+study = Study(
+    name="data-router/arithmetic",
+    title="The neural data router evaluates expressions that are nested more deeply",
+    source=Source(DOCUMENT, "Table 5.3, Section 5.3.2"),
+    question="Which networks evaluate sums and products that are nested more deeply than in "
+    "training?",
+    config=Config,
+    trial=trial,
+    presets={
+        "smoke": Preset(
+            seeds=1,
+            conditions=grid(model=("NDR",)),
+            settings=SMOKE | {"early": 1},
+            cost="10 s on two cores",
+        ),
+        "laptop": Preset(
+            seeds=3,
+            conditions=grid(model=LAPTOP_MODELS),
+            cost="not yet measured; about 90 min on two cores",
+        ),
+        "paper": Preset(
+            seeds=5,
+            conditions=tuple({"model": model, **TABLE_D4[model]} for model in MODELS),
+            settings=AS_PUBLISHED,
+            cost="a day on an accelerator; weeks a transformer on two cores",
+        ),
+    },
+    claims=(
+        Claim(
+            "router-ahead",
+            "NDR is ahead of the transformer with relative positions by at least 10 points on "
+            "deeper expressions.",
+            "Table 5.3",
+            router_ahead,
+        ),
+        Claim(
+            "router-computes",
+            "On deeper expressions NDR is right at least 30 points more often than the most "
+            "frequent value is.",
+            "Table 5.3",
+            router_computes,
+        ),
+        Claim(
+            "router-generalizes",
+            "NDR is right on at least 95 % of deeper expressions, also early in training.",
+            "Table 5.3",
+            generalizes,
+        ),
+        Claim(
+            "others-fall-short",
+            "All other networks are right on at most 85 % of deeper expressions.",
+            "Table 5.3",
+            others_fall_short,
+        ),
+        Claim(
+            "all-learn",
+            "All networks are right on at least 98 % of expressions as deep as in training.",
+            "Table 5.3",
+            all_have_learned,
+        ),
+    ),
+    figures=table_figures(
+        "Table 5.3", {m: published("table-5.3", m, "200k", "deeper") for m in MODELS}
+    ),
+    beside=tuple(
+        row
+        for model in LAPTOP_MODELS
+        for row in (
+            beside("table-5.3", model, "200k", "iid"),
+            beside("table-5.3", model, "200k", "deeper"),
+            beside("table-5.3", model, "50k", "deeper", "deeper_early"),
+        )
+    ),
+    notes="The task of preset laptop is smaller than the paper's: digits 0 to 4, values modulo 5, "
+    "depths 1 to 3 in training, 4 to choose on and 5 to test. The rows LSTM and Transformer are "
+    "in preset paper only. In the paper the gated networks stop after 100,000 steps, and 50k is "
+    "half of that; here early is half of all steps.",
+)

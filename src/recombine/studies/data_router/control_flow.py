@@ -1,0 +1,197 @@
+"""Figures 5.3 and D.3 to D.7: do columns work in the order in which functions apply?"""
+
+from recombine.lab import (
+    Claim,
+    Figure,
+    Judgement,
+    Preset,
+    Results,
+    Source,
+    Study,
+    figures,
+    grid,
+)
+
+from . import DOCUMENT
+from .control_flow_trial import trial
+from .lookup_results import AS_PUBLISHED, SMOKE, TABLE_D3, mean, present
+from .lookup_trial import DIRECTIONS, Config
+
+MODELS = ("NDR", "+ abs/rel + gate", "+ rel + gate", "+ rel")
+GATED = MODELS[:3]
+IN_ORDER = 0.9
+"""Spearman's correlation of opening step and distance, at least."""
+READS = 0.9
+"""Share of columns that read their argument when they open, at least."""
+ONE_STEP = (0.75, 1.25)
+"""Steps from one function to the next."""
+SHOWN = grid(model=("NDR",), direction=DIRECTIONS) + grid(
+    model=("+ abs/rel + gate", "+ rel"), direction=("backward",)
+)
+
+
+def router(results: Results, metric: str) -> dict[str, float]:
+    return {d: mean(results, metric, model="NDR", direction=d) for d in DIRECTIONS}
+
+
+def others(results: Results, metric: str, models: tuple[str, ...]) -> dict[str, float]:
+    """The same of other networks, backward, of those that report it."""
+    runs = results.where(direction="backward")
+    return {m: mean(runs, metric, model=m) for m in present(runs, "model", models)}
+
+
+def in_order(results: Results) -> Judgement:
+    order = router(results, "opening_order")
+    evidence = {
+        f"Spearman's correlation (bound: above {IN_ORDER:g})": order,
+        "share of inputs without one": router(results, "undefined_order"),
+        "accuracy on longer inputs": router(results, "longer"),
+        "others, share without one": others(results, "undefined_order", GATED[1:]),
+    }
+    return Judgement(min(order.values()) > IN_ORDER, evidence)
+
+
+def one_a_step(results: Results) -> Judgement:
+    steps = router(results, "steps_a_function")
+    low, high = ONE_STEP
+    evidence = {f"steps a function (bounds: {low:g} to {high:g})": steps}
+    return Judgement(all(low <= s <= high for s in steps.values()), evidence)
+
+
+def reads_argument(results: Results) -> Judgement:
+    reads = router(results, "reads_argument")
+    untrained = router(results, "untrained_reads_argument")
+    evidence = {
+        f"columns that read their argument when they open (bound: at least {READS:g})": reads,
+        "the same before training, at the last step (bound: lower)": untrained,
+        "others, backward": others(results, "reads_argument", MODELS[1:]),
+    }
+    learned = all(reads[d] > untrained[d] for d in DIRECTIONS)
+    return Judgement(learned and min(reads.values()) >= READS, evidence)
+
+
+def named(results: Results) -> list[tuple[str, str, str]]:
+    """Network, direction and how the two are called."""
+    pairs = [
+        (m, d)
+        for m in present(results, "model", MODELS)
+        for d in present(results.where(model=m), "direction", DIRECTIONS)
+    ]
+    return [(m, d, f"{m}, {d}") for m, d in pairs]
+
+
+def draw_opening(results: Results):
+    figure = figures.panels(
+        "opening of columns", "largest attention is on the argument",
+        x="functions applied up to a column", y=("step", "share of columns"), columns=2,
+    )  # fmt: skip
+    for color, (model, direction, name) in enumerate(named(results)):
+        runs = results.where(model=model, direction=direction)
+        curves = {"reads_by_distance": 1} | ({"opening_by_distance": 0} if model in GATED else {})
+        for curve, panel in curves.items():
+            distances, values = runs.curve(curve)
+            figures.add_points(figure, distances, list(values.T), name, color=color, panel=panel)
+    return figure
+
+
+def draw_sharpness(results: Results):
+    figure = figures.panels("", x="step", y="largest attention of a column")
+    for color, (model, direction, name) in enumerate(named(results)):
+        steps, values = results.curve("sharpness", model=model, direction=direction)
+        figures.add_seeds(figure, steps, values, name, color=color)
+    return figure
+
+
+def draw_trace(model: str, direction: str):
+    """The first seed's network at work on one input."""
+
+    def draw(results: Results):
+        runs = results.where(model=model, direction=direction)
+        gates = runs.array("gates")[0] if model in GATED else None
+        words = [str(word) for word in runs.array("words")[0]]
+        return figures.routing_trace(words, runs.array("attention")[0], gates)
+
+    return draw
+
+
+def trace_figure(name: str, model: str, direction: str, where: str) -> Figure:
+    return Figure(
+        f"trace-{name}",
+        f"{model} at work, {direction}",
+        f"{where}: attention, the largest of all heads, and gates of the first seed's network on "
+        "one of the longest inputs, step by step.",
+        draw_trace(model, direction),
+    )
+
+
+study = Study(
+    name="data-router/control-flow",
+    title="Columns of the neural data router wait for their argument, and then open",
+    source=Source(DOCUMENT, "Figures 5.3 and D.3 to D.7"),
+    question="Do the columns of a network open one after another, in the order in which their "
+    "functions apply?",
+    config=Config,
+    trial=trial,
+    presets={
+        "smoke": Preset(
+            seeds=1,
+            conditions=grid(model=("NDR",), direction=("backward",)),
+            settings=SMOKE,
+            cost="10 s on two cores",
+        ),
+        "laptop": Preset(
+            seeds=3, conditions=SHOWN, cost="not yet measured; about 25 min on two cores"
+        ),
+        "paper": Preset(
+            seeds=5,
+            conditions=tuple({**c, **TABLE_D3[c["model"]]} for c in SHOWN),
+            settings=AS_PUBLISHED,
+            cost="hours on an accelerator; about a day a network on two cores",
+        ),
+    },
+    claims=(
+        Claim(
+            "columns-open-in-order",
+            "In NDR, columns open in the order in which their functions apply: Spearman's "
+            "correlation is above 0.9 in both directions.",
+            "Figures 5.3, D.6 and D.7",
+            in_order,
+        ),
+        Claim(
+            "one-column-a-step",
+            "In NDR, a column opens about one step after the one that it depends on: 0.75 to 1.25 "
+            "steps a function in both directions.",
+            "Figures 5.3, D.6 and D.7",
+            one_a_step,
+        ),
+        Claim(
+            "columns-read-their-argument",
+            "In NDR, at least 90 % of columns attend most to their argument when they open, and "
+            "more than before training, in both directions.",
+            "Figures 5.3, D.6 and D.7",
+            reads_argument,
+        ),
+    ),
+    figures=(
+        Figure(
+            "opening",
+            "When columns open, and what they read",
+            "All seeds, their mean and its 95 % interval, on the longest inputs. Without gates, "
+            "what is read at the step at which the argument can be ready.",
+            draw_opening,
+        ),
+        trace_figure("ndr-backward", "NDR", "backward", "Figures 5.3 and D.7"),
+        trace_figure("ndr-forward", "NDR", "forward", "Figure D.6"),
+        trace_figure("mixed", "+ abs/rel + gate", "backward", "Figures D.4 and D.5"),
+        trace_figure("relative", "+ rel", "backward", "Figure D.3"),
+        Figure(
+            "sharpness",
+            "How sharp attention is",
+            "The largest attention of a column, averaged over columns and inputs. Geometric "
+            "attention of NDR does not sum to 1.",
+            draw_sharpness,
+        ),
+    ),
+    notes="The figures of the paper show single inputs; here they are numbers over a hundred. The "
+    "networks are trained as in table-lookup.",
+)

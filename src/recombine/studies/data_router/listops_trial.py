@@ -1,0 +1,117 @@
+"""What one trial of the study of ListOps does: learn, and watch operators open."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from recombine import probes, tasks
+from recombine.lab import Run
+
+from .expression_trial import Config as ExpressionConfig
+from .expression_trial import Learned, learn
+
+Operator = Literal["MIN", "MAX", "MED", "SM"]
+GATED = ("+ abs/rel + gate", "NDR")
+WATCHED = 100
+"""Lists that are watched."""
+
+
+@dataclass(frozen=True)
+class Config(ExpressionConfig):
+    """Settings of the study of ListOps."""
+
+    operators: tuple[Operator, ...] = ("MIN", "MAX", "SM")
+    """Which there are."""
+    most_arguments: int = 3
+    """Of an operator; the fewest are 2."""
+    longest: int = 30
+    depths: tuple[int, int] = (1, 2)
+    valid_depths: tuple[int, int] = (3, 3)
+    deeper_depths: tuple[int, int] = (4, 4)
+    train: int = 100_000
+    by_depth: bool = False
+    buckets: int = 3
+    layers: int = 10
+    shown: str = "[SM [MAX [MIN 4 [MAX 2 3 0 ] ] 1 ] 1 [MIN 3 2 ] ]"
+    """The list on which a network is watched at work."""
+
+
+class Opening(NamedTuple):
+    """When the operators of lists open; one row an operator."""
+
+    lists: np.ndarray
+    """Which list it is of."""
+    heights: np.ndarray
+    """How deep lists are nested in its own, 1 if none are."""
+    steps: np.ndarray
+    """The step at which its column opens."""
+
+
+def task_of(config: Config) -> Any:
+    """The task of some settings."""
+    return tasks.ListOps(
+        config.operators, config.digits, config.most_arguments, longest=config.longest,
+        depths=config.depths, valid_depths=config.valid_depths, deeper_depths=config.deeper_depths,
+    )  # fmt: skip
+
+
+def opening_of(words: list[list[str]], gates: np.ndarray) -> Opening:
+    """When operators open.
+
+    **Arguments:**
+
+    - `words`: of every list.
+    - `gates`: `[steps, lists, columns, channels]`.
+    """
+    opens = probes.opening_steps(gates)
+    rows = []
+    for place, sentence in enumerate(words):
+        heights = probes.subtree_heights(sentence)
+        columns = np.flatnonzero(np.isfinite(heights))
+        rows += [(place, heights[column], opens[place, column]) for column in columns]
+    lists, heights, steps = (np.array(column, int) for column in zip(*rows, strict=True))
+    return Opening(lists, heights, steps)
+
+
+def orders(opening: Opening) -> np.ndarray:
+    """Spearman's correlation of opening and height, one a list; NaN where not defined."""
+    parts = [opening.lists == place for place in np.unique(opening.lists)]
+    return np.array([probes.opening_order(opening.steps[p], opening.heights[p]) for p in parts])
+
+
+def report(opening: Opening, run: Run) -> None:
+    """The numbers of an opening."""
+    found = orders(opening)
+    run.metric("undefined_order", np.isnan(found).mean())
+    if np.isfinite(found).any():
+        run.metric("opening_order", np.nanmean(found))
+    slope, _ = np.polyfit(opening.heights, opening.steps, 1)
+    run.metric("steps_an_operation", slope)
+    heights = np.unique(opening.heights)
+    means = [opening.steps[opening.heights == height].mean() for height in heights]
+    run.curve("opening_by_height", heights, means)
+
+
+def watch(config: Config, task, learned: Learned, run: Run) -> None:
+    """Gates and attention of a gated network, on deeper lists and on the one that is shown."""
+    import equinox as eqx
+
+    deeper = learned.tests["deeper"]
+    items = tasks.joined((task.read([config.shown]).framed(), deeper[:WATCHED]))
+    trace = eqx.filter_jit(type(learned.model).trace)(learned.model, items.tokens, items.lengths)
+    words = [items.text(i).split() for i in range(len(items))]
+    gates = np.asarray(trace.gates)
+    report(opening_of(words[1:], gates[:, 1:]), run)
+    places = len(words[0])
+    run.array("words", np.array(words[0]))
+    run.array("attention", np.asarray(trace.attention)[:, 0, :, :places, :places])
+    run.array("gates", gates[:, 0, :places])
+
+
+def trial(config: Config, key, run: Run) -> None:
+    """Learn, be tested on lists of every depth, and be watched."""
+    task = task_of(config)
+    learned = learn(config, task, key, run)
+    if config.model in GATED:
+        watch(config, task, learned, run)

@@ -1,0 +1,260 @@
+"""The studies of CTL++: each claim can hold and can fail, and trials do what they say."""
+
+import jax
+import numpy as np
+import pytest
+from made_up import judged, results
+
+from recombine.lab import Run
+from recombine.lab.claims import Missing
+from recombine.studies.ctlpp import overlap, pattern_trial, patterns, representations, symbols
+from recombine.studies.ctlpp.pattern_trial import Config, network_of, recipe_of, task_of
+
+PATTERNS, OVERLAP = "ctlpp/patterns", "ctlpp/overlap"
+REPRESENTATIONS = "ctlpp/representations"
+
+
+def as_published(config, seed):
+    """What Table 6.1 shows."""
+    ood = {
+        ("bi-lstm", "A"): 0.95, ("transformer", "A"): 0.21, ("ndr", "A"): 0.34,
+        ("bi-lstm", "R"): 1.0, ("transformer", "R"): 0.75, ("ndr", "R"): 0.75,
+    }[config.model, config.variant]  # fmt: skip
+    return {"iid": 1.0, "ood": ood, "within": 0.9, "across": 0.8, "rand_index": 0.3}
+
+
+def changed(values, metrics, **condition):
+    """The same, but for some metrics of a condition."""
+
+    def found(config, seed):
+        here = all(getattr(config, name) == value for name, value in condition.items())
+        return values(config, seed) | (metrics if here else {})
+
+    return found
+
+
+@pytest.mark.parametrize("claim", [claim.name for claim in patterns.study.claims])
+def test_every_claim_on_patterns_holds_on_what_the_paper_shows(claim):
+    assert judged(*results(PATTERNS, as_published), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "metrics", "condition"),
+    [
+        ("iid-is-learned", {"iid": 0.97}, {"model": "transformer", "variant": "R"}),
+        ("the-lstm-generalizes", {"ood": 0.89}, {"model": "bi-lstm", "variant": "A"}),
+        ("attention-fails-on-a", {"ood": 0.71}, {"model": "ndr", "variant": "A"}),
+        ("no-success-on-a", {"ood": 0.96}, {"model": "transformer", "variant": "A"}),
+        ("the-router-fails-on-r", {"ood": 0.91}, {"model": "ndr", "variant": "R"}),
+        ("a-is-harder", {"ood": 0.2}, {"model": "transformer", "variant": "R"}),
+        ("groups-show-in-representations", {"across": 0.91}, {"model": "ndr", "variant": "R"}),
+    ],
+)
+def test_every_claim_on_patterns_fails_where_its_statement_does(claim, metrics, condition):
+    assert not judged(*results(PATTERNS, changed(as_published, metrics, **condition)), claim).holds
+
+
+def test_runs_that_learned_nothing_do_not_count_but_are_reported():
+    def one_at_chance(config, seed):
+        bad = {"iid": 0.25, "ood": 0.25} if config.model == "ndr" and seed == 1 else {}
+        return as_published(config, seed) | bad
+
+    judgement = judged(*results(PATTERNS, one_at_chance), "iid-is-learned")
+    assert judgement.holds
+    assert judgement.evidence["runs that count"]["NDR, A"] == "2 of 3"
+    nothing = changed(as_published, {"iid": 0.25}, model="ndr", variant="A")
+    with pytest.raises(Missing, match="no NDR on A learned anything"):
+        judged(*results(PATTERNS, nothing), "iid-is-learned")
+
+
+def test_figures_of_patterns_are_drawn():
+    def curve(config, name):
+        return np.arange(3.0), np.array([0.25, 0.5, 1.0])
+
+    _, found = results(PATTERNS, as_published, curve=curve, array=maps_of)
+    assert {"IID test", "OOD test"} <= {t.name for t in patterns.draw_table(found).data}
+    assert len(patterns.draw_curves(found).data) > 6
+    assert len(patterns.draw_maps(found).data) > 4
+    assert patterns.draw_graph(found).data
+
+
+def as_in_figure_6_4(config, seed):
+    return {
+        "iid": 1.0,
+        "ood": 0.4 + 0.04 * config.overlap + 0.07 * config.shared * (config.overlap > 0),
+    }
+
+
+@pytest.mark.parametrize("claim", [claim.name for claim in overlap.study.claims])
+def test_every_claim_on_overlap_holds_on_what_the_paper_shows(claim):
+    assert judged(*results(OVERLAP, as_in_figure_6_4), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "metrics", "condition"),
+    [
+        ("iid-is-learned", {"iid": 0.8}, {"overlap": 4}),
+        ("overlap-helps", {"ood": 0.71}, {"overlap": 0}),
+        ("more-functions-help", {"ood": 0.4}, {"overlap": 8, "shared": 1}),
+        ("more-symbols-help", {"ood": 0.5}, {"overlap": 4, "shared": 4}),
+        ("only-full-overlap-suffices", {"ood": 1.0}, {"overlap": 8}),
+        ("only-full-overlap-suffices", {"ood": 0.97}, {"overlap": 8, "shared": 4}),
+    ],
+)
+def test_every_claim_on_overlap_fails_where_its_statement_does(claim, metrics, condition):
+    found = results(OVERLAP, changed(as_in_figure_6_4, metrics, **condition))
+    assert not judged(*found, claim).holds
+
+
+def test_figures_of_overlap_are_drawn_with_gaps_where_nothing_was_run():
+    _, found = results(OVERLAP, as_in_figure_6_4)
+    (sweep,) = overlap.draw_sweep(found).data
+    np.testing.assert_allclose(sweep.z, [[0.63, 0.84], [0.79, 1.0]])
+    assert overlap.draw_cells(found).data
+    assert overlap.draw_graph(found).data
+    _, smoke = results(OVERLAP, as_in_figure_6_4, "smoke")
+    assert overlap.mean_or_nothing(smoke, 4, 1, "bi-lstm") != 0
+    with pytest.raises(Missing, match="no trial with"):
+        judged(*results(OVERLAP, as_in_figure_6_4, "smoke"), "overlap-helps")
+
+
+def test_every_claim_on_representations_is_judged_by_a_run_of_networks_made_by_hand():
+    study, found = by_hand()
+    for claim in study.claims:
+        judgement = claim.judge(found)
+        assert judgement.holds, (claim.name, judgement.evidence)
+    for figure in study.figures[:-1]:
+        assert figure.draw(found).data
+
+
+def by_hand():
+    """Trials of preset laptop with tests of 400 items, run in place."""
+    from dataclasses import asdict
+
+    from recombine.lab.registry import load
+    from recombine.lab.results import Record, Results
+    from recombine.lab.study import from_plain
+
+    study = load(REPRESENTATIONS)
+    records = []
+    for trial in study.trials("laptop", seeds=1, overrides={"tested": 400}):
+        config, run = study.config(**from_plain(trial.config)), Run()
+        representations.trial(config, jax.random.key(7), run)
+        arrays = run.arrays
+        records.append(
+            Record(trial.id, dict(trial.condition), asdict(config), 0, run.metrics, 1, 0,
+                   run.curves.__getitem__, arrays.__getitem__)
+        )  # fmt: skip
+    return study, Results(REPRESENTATIONS, "laptop", {}, tuple(records))
+
+
+def maps_of(config, name):
+    """Two symbols and four functions, whose clusters are the groups, or half of one."""
+    groups = np.array([0, 0, 1, 1])
+    codes = np.array([0, 1, 1, 1]) if getattr(config, "network", "") == "half a group" else groups
+    readable = np.ones((2, 4, 4), bool)
+    readable[:, 0, 2:] = False
+    return {
+        "groups": groups,
+        "clusters": np.stack([codes, codes]),
+        "cosines": np.stack([np.equal.outer(codes, codes).astype(float)] * 2),
+        "readable": readable,
+    }[name]
+
+
+def exactly(config, seed):
+    """What networks made by hand must show."""
+    one, noisy = config.network == "one code", config.noise > 0
+    same, other = (1.0, 0.125) if config.variant == "R" else (0.125, 1.0)
+    if one:
+        same = other = 1.0
+    half = config.network == "half a group"
+    return {
+        "iid": 1.0, "ood": 1.0 if one else 0.125, "chance": 0.125, "within": 1.0,
+        "across": 1.0 if one else 0.0, "lowest_cosine": 1.0 if one else 0.0,
+        "most_clusters": (5 if noisy else 1) if one else 2,
+        "mean_clusters": (4 if noisy else 1) if one else 2,
+        "rand_index": 0.0 if one else 1.0, "lowest_rand_index": 0.0 if one else 1.0,
+        "a_to_a": 1.0 if half else same, "b_to_b": 1.0 if half else same,
+        "a_to_b": 0.5 if half else other, "b_to_a": 1.0 if half else other,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", [claim.name for claim in representations.study.claims])
+def test_every_claim_on_representations_holds_on_exact_numbers(claim):
+    assert judged(*results(REPRESENTATIONS, exactly, array=maps_of), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("claim", "metrics", "condition"),
+    [
+        ("two-codes-cluster", {"lowest_rand_index": 0.9}, {"network": "two codes"}),
+        ("one-code-does-not", {"most_clusters": 2}, {"network": "one code", "variant": "A"}),
+        ("one-code-does-not", {"lowest_cosine": 0.98}, {"network": "one code"}),
+        ("more-alike-within-groups", {"across": 1.0}, {"network": "two codes"}),
+        ("only-one-code-generalizes", {"ood": 0.18}, {"network": "two codes"}),
+        ("only-one-code-generalizes", {"ood": 0.99}, {"network": "one code"}),
+        ("codes-decide-who-reads", {"b_to_a": 0.99}, {"network": "two codes", "variant": "A"}),
+        ("codes-decide-who-reads", {"a_to_b": 0.5}, {"network": "two codes", "variant": "R"}),
+        ("half-a-group", {"a_to_b": 0.7}, {"network": "half a group"}),
+        ("half-a-group", {"b_to_a": 0.9}, {"network": "half a group"}),
+        ("noise-makes-clusters", {"rand_index": 0.2}, {"network": "one code", "noise": 0.3}),
+        ("noise-makes-clusters", {"lowest_rand_index": 0.9}, {"network": "two codes"}),
+    ],
+)
+def test_every_claim_on_representations_fails_where_its_statement_does(claim, metrics, condition):
+    found = results(REPRESENTATIONS, changed(exactly, metrics, **condition), array=maps_of)
+    assert not judged(*found, claim).holds
+
+
+def test_compatibility_needs_two_clusters():
+    def without(config, name):
+        found = maps_of(config, name)
+        return 0 * found if name == "clusters" else found
+
+    study, found = results(REPRESENTATIONS, exactly, array=without)
+    assert symbols.compatibility(found) is None
+    assert not judged(study, found, "half-a-group").holds
+    _, found = results(REPRESENTATIONS, exactly, array=maps_of)
+    half = representations.hand_made(found, "half a group")
+    np.testing.assert_allclose(symbols.compatibility(half), [[1, 0], [1, 1]])
+
+
+def test_a_code_that_half_a_group_writes_breaks_no_training_of_a():
+    config = representations.Config(variant="A", network="half a group")
+    with pytest.raises(ValueError, match="use half a group with variant=R"):
+        representations.made_by_hand(config, task_of(config, 0), jax.random.key(0))
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "count"),
+    [("bi-lstm", 41, 407_816), ("transformer", 42, 155_018 - 1), ("ndr", 42, 673_299)],
+)
+def test_published_networks_have_the_parameters_of_table_e_1(model, words, count):
+    # The published transformer has one number more, which nothing reads.
+    config = Config(model=model, recipe="published")
+    network = jax.eval_shape(lambda key: network_of(config, words, 8, key), jax.random.key(0))
+    assert sum(leaf.size for leaf in jax.tree.leaves(network)) == count
+
+
+def test_what_the_config_sets_goes_before_the_recipe():
+    recipe = recipe_of(Config(model="ndr", recipe="published", layers=3, learning_rate=0.1))
+    assert (recipe.layers, recipe.test_layers, recipe.learning_rate) == (3, 3, 0.1)
+    assert recipe.size == 256
+    assert recipe_of(Config(model="ndr", recipe="published")).test_layers == 10
+
+
+def test_variants_have_the_same_functions_and_training_of_the_published_size():
+    tables = {v: task_of(Config(variant=v), 3).lookup.tables.tolist() for v in "ARS"}
+    assert tables["A"] == tables["R"]
+    config = patterns.study.config(**patterns.AS_PUBLISHED)
+    task = task_of(config, pattern_trial.seed_of(config, None))
+    assert task.trained.counts(np.asarray(task.lookup.tables), 6)[1:].tolist() == [
+        256, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456,
+    ]  # fmt: skip
+
+
+def test_encoders_begin_at_a_token_of_their_own():
+    items = task_of(Config(), 0).sets(train=200, iid=10, ood=10)["iid"]
+    assert pattern_trial.frame_of(Config())(items).text(0).startswith("B ")
+    assert not pattern_trial.frame_of(Config(model="bi-lstm"))(items).text(0).startswith("B ")

@@ -1,0 +1,229 @@
+"""The studies of table lookup: claims can hold and can fail, and trials do what they say."""
+
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+from made_up import judged, results
+
+from recombine.lab.claims import Missing
+from recombine.lab.registry import load
+from recombine.studies.data_router import control_flow_trial, lookup_trial
+from recombine.studies.data_router.lookup_trial import Config, network
+
+TABLE, PARTS, DEPTH, FLOW, READOUT, HALTING = ALL = tuple(
+    f"data-router/{name}"
+    for name in ("table-lookup", "parts", "depth", "control-flow", "readout", "halting")
+)
+KEY = jax.random.key(0)
+FORWARD_ONLY = ("LSTM", "+ rel + gate")
+EVERYWHERE = ("Bidirectional LSTM", "+ abs/rel + gate", "NDR")
+
+
+def accuracy(config):
+    """What the paper shows of longer inputs."""
+    forward = config.direction == "forward"
+    if config.halting != "none":
+        return 0.95 if forward else 0.2
+    if config.model == "NDR" and config.layers < config.longer_lengths[1] + 2:
+        return 0.7 if config.layers >= config.longer_lengths[0] else 0.24
+    if config.model in FORWARD_ONLY:
+        return 0.98 if forward == (config.readout == "last") else 0.25
+    return 0.99 if config.model in EVERYWHERE else 0.2
+
+
+def as_published(config, seed):
+    longer = accuracy(config)
+    return {
+        "iid": 1.0, "longer": longer, "longer_at_end": longer, "left_chance": 1.0,
+        "opening_order": 0.97, "undefined_order": 0.0, "steps_a_function": 1.0,
+        "reads_argument": 0.95, "untrained_reads_argument": 0.7,
+    }  # fmt: skip
+
+
+def changed(*, metrics, **fields):
+    """As published, but for some metrics of the trials with these settings."""
+
+    def values(config, seed):
+        fits = all(getattr(config, name) == value for name, value in fields.items())
+        return as_published(config, seed) | (metrics if fits else {})
+
+    return values
+
+
+def curves(config, name):
+    x = np.arange(1, 9.0)
+    return x, {"steps_by_length": 2 + x}.get(name, np.full(8, 0.5))
+
+
+def arrays(config, name):
+    steps, length = 4, 11
+    shapes = {"attention": (steps, 1, length, length), "gates": (steps, length, 3)}
+    return np.array(list("BhgfedcbaxE")) if name == "words" else np.full(shapes[name], 0.5)
+
+
+CLAIMS = [(name, c.name) for name in ALL for c in load(name).claims]
+
+
+@pytest.mark.parametrize(("name", "claim"), CLAIMS)
+def test_every_claim_holds_on_what_the_paper_shows(name, claim):
+    assert judged(*results(name, as_published, curve=curves), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "bad"),
+    [
+        (TABLE, "router-generalizes", {"model": "NDR", "direction": "forward", "longer": 0.94}),
+        (TABLE, "router-ahead", {"model": "+ rel", "direction": "backward", "longer": 0.6}),
+        (TABLE, "relative-transformer-fails", {"model": "+ rel", "longer": 0.51}),
+        (PARTS, "ungated-transformers-fail", {"model": "+ geom.", "longer": 0.51}),
+        (TABLE, "gates-fail-backward", {"model": "+ rel + gate", "longer": 0.7}),
+        (TABLE, "gates-need-forward", {"model": "+ rel + gate", "longer": 0.7}),
+        (PARTS, "mixed-positions-generalize", {"model": "+ abs/rel + gate", "longer": 0.9}),
+        (TABLE, "lstm-needs-forward", {"model": "LSTM", "direction": "backward", "longer": 0.5}),
+        (TABLE, "lstm-needs-forward", {"model": "LSTM", "direction": "forward", "longer": 0.9}),
+        (TABLE, "bidirectional-generalizes", {"model": "Bidirectional LSTM", "longer": 0.9}),
+        (DEPTH, "enough-layers", {"layers": 10, "longer_at_end": 0.89}),
+        (DEPTH, "too-few-layers", {"layers": 6, "longer_at_end": 0.61}),
+        (DEPTH, "too-few-layers", {"layers": 6, "iid": 0.89}),
+        (DEPTH, "falls-with-layers", {"layers": 4, "longer_at_end": 0.3}),
+        (FLOW, "columns-open-in-order", {"direction": "forward", "opening_order": 0.9}),
+        (FLOW, "one-column-a-step", {"model": "NDR", "steps_a_function": 0.7}),
+        (FLOW, "columns-read-their-argument", {"model": "NDR", "reads_argument": 0.89}),
+        (FLOW, "columns-read-their-argument", {"model": "NDR", "untrained_reads_argument": 0.96}),
+        (READOUT, "direction-turns-round", {"readout": "first", "longer": 0.9}),
+        (READOUT, "direction-turns-round", {"readout": "last", "longer": 0.9}),
+        (HALTING, "halting-helps-forward", {"halting": "none", "longer": 0.8}),
+        (HALTING, "halting-fails-backward", {"halting": "U", "longer": 0.51}),
+    ],
+)  # fmt: skip
+def test_every_claim_fails_where_its_statement_does(name, claim, bad):
+    settings = {k: v for k, v in bad.items() if k in Config.__dataclass_fields__}
+    metrics = {k: v for k, v in bad.items() if k not in settings}
+    values = changed(metrics=metrics, **settings)
+    assert not judged(*results(name, values, curve=curves), claim).holds
+
+
+def test_steps_that_do_not_grow_are_seen():
+    def flat(config, name):
+        return np.arange(1, 9.0), np.full(8, 4.0)
+
+    assert not judged(*results(HALTING, as_published, curve=flat), "steps-grow").holds
+
+
+def test_runs_that_never_left_chance_are_counted():
+    values = changed(metrics={"left_chance": 0.0}, model="+ rel", direction="backward")
+    evidence = judged(*results(TABLE, values), "router-ahead").evidence
+    assert evidence["runs of + rel that never left chance"] == 3
+
+
+def test_a_table_without_enough_layers_says_so():
+    study, found = results(DEPTH, as_published)
+    few = found.where(layers=4)
+    for claim in ("enough-layers", "too-few-layers"):
+        with pytest.raises(Missing, match="no network with"):
+            judged(study, few, claim)
+
+
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
+@pytest.mark.parametrize("name", ALL)
+def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, preset):
+    study, found = results(name, as_published, preset, curve=curves, array=arrays)
+    for figure in study.figures:
+        assert figure.draw(found).data
+    assert all(0 <= row.paper.value <= 1 for row in study.beside)
+    assert all(len(row.ours(found)) == found.seeds[-1] + 1 for row in study.beside)
+
+
+@pytest.mark.parametrize("name", [TABLE, PARTS, DEPTH, READOUT, HALTING])
+def test_networks_of_the_paper_have_its_sizes(name):
+    found = load(name).trials("paper", seeds=1)
+    sizes = {(t.config["model"], t.config["size"], t.config["hidden"]) for t in found}
+    expected = {
+        "Transformer": (128, 256), "+ rel": (128, 256), "+ geom.": (128, 256), "NDR": (256, 512),
+        "+ rel + gate": (256, 1024), "+ abs/rel + gate": (256, 1024),
+    }  # fmt: skip
+    for model, size, hidden in sizes:
+        assert expected.get(model, (size, hidden)) == (size, hidden)
+    assert all(t.config["published"] and t.config["symbols"] == 8 for t in found)
+
+
+def test_networks_of_one_seed_have_the_same_tables_and_seeds_have_their_own():
+    def tables(seed, **settings):
+        task = lookup_trial.task_of(Config(**settings), jax.random.key(seed))
+        assert (np.sort(task.lookup.tables, axis=1) == np.arange(4)).all()
+        return np.asarray(task.lookup.tables)
+
+    assert (tables(0) == tables(0, model="LSTM", direction="forward")).all()
+    assert (tables(0) != tables(1)).any()
+
+
+def test_fresh_batches_are_of_one_range_of_lengths():
+    config = Config(buckets=2, evaluated=10)
+    task = lookup_trial.task_of(config, jax.random.key(0))
+    sources, _, tests, shares = lookup_trial.data_of(config, task, True, jax.random.key(1))
+    assert shares.tolist() == [3, 2]
+    for source, (low, high) in zip(sources, ((1, 3), (4, 5)), strict=True):
+        functions = np.asarray(source(50, key=jax.random.key(2)).lengths) - 3
+        assert set(functions) == set(range(low, high + 1))
+    for name, (low, high) in {"iid": (1, 5), "depth_valid": (6, 6), "longer": (7, 8)}.items():
+        functions = np.asarray(tests[name].lengths) - 3
+        assert low <= functions.min() <= functions.max() <= high
+
+
+def flow(direction, *, gated):
+    """What columns that open one step after another, and read their argument, do."""
+    letters = list("abc")
+    sentence = (
+        ["B", "0", *letters, "E"] if direction == "forward" else ["B", *letters[::-1], "0", "E"]
+    )
+    length, steps = len(sentence), 5
+    attention, gates = np.full((steps, 2, 1, length, length), 0.1), np.zeros((steps, 2, length, 2))
+    side = -1 if direction == "forward" else 1
+    for distance, letter in enumerate(letters, start=1):
+        place = sentence.index(letter)
+        attention[distance - 1, :, :, place, place + side] = 0.9
+        gates[distance - 1, :, place] = 1
+    return control_flow_trial.flow_of(
+        [sentence] * 2, ("0", "1"), tuple(letters), attention, gates if gated else None
+    )
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_columns_that_open_in_turn_and_read_their_argument_are_recognised(direction):
+    found = flow(direction, gated=True)
+    assert found.reads.all()
+    assert control_flow_trial.orders(found) == pytest.approx(1)
+    assert (found.opening == found.distances - 1).all()
+    without = flow(direction, gated=False)
+    assert without.opening is None
+    assert without.reads.all()
+
+
+def test_columns_that_open_together_have_no_order():
+    found = flow("forward", gated=True)._replace(opening=np.zeros((2, 3), int))
+    assert np.isnan(control_flow_trial.orders(found)).all()
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="steps=10 is not a multiple of every=3"):
+        Config(steps=10, every=3)
+    with pytest.raises(ValueError, match="LSTM is no transformer"):
+        Config(model="LSTM", readout="first")
+    with pytest.raises(ValueError, match="buckets=6 is not between 1 and longest=5"):
+        Config(buckets=6)
+
+
+def made(**settings):
+    """The shape of a network, without its numbers: nothing is compiled."""
+    return eqx.filter_eval_shape(lambda key: network(Config(**settings), 5, 2, key=key), KEY)
+
+
+def test_networks_read_the_column_and_halt_as_told():
+    first = made(readout="first", size=4)
+    assert not first.reads_last
+    assert first.adaptive is None
+    assert made(model="+ rel", halting="U", size=4).adaptive.decaying
+    both = made(model="Bidirectional LSTM", units=3)
+    assert len(both.directions[0]) == 2
+    assert both.readout.weight.shape == (6, 2)

@@ -1,0 +1,185 @@
+"""The studies of nested expressions: claims can hold and can fail, and trials do what they say."""
+
+import jax
+import numpy as np
+import pytest
+from made_up import judged, results
+
+from recombine import tasks
+from recombine.lab import Run
+from recombine.lab.registry import load
+from recombine.studies.data_router import arithmetic, expression_trial, listops, listops_trial
+
+ARITHMETIC, LISTOPS = ALL = ("data-router/arithmetic", "data-router/listops")
+DEEPER = {
+    "LSTM": 0.7, "Bidirectional LSTM": 0.6, "Transformer": 0.45, "+ rel": 0.77,
+    "+ abs/rel + gate": 0.85, "NDR": 0.99,
+}  # fmt: skip
+
+
+def as_published(config, seed):
+    deeper = DEEPER[config.model]
+    return {
+        "iid": 0.99, "deeper": deeper, "deeper_at_end": deeper, "deeper_early": deeper - 0.02,
+        "majority": 0.28, "left_chance": 1.0, "opening_order": 0.9, "undefined_order": 0.1,
+        "steps_an_operation": 2.0,
+    }  # fmt: skip
+
+
+def changed(model, metrics):
+    """As published, but for some metrics of one network."""
+
+    def values(config, seed):
+        return as_published(config, seed) | (metrics if config.model == model else {})
+
+    return values
+
+
+def curves(config, name):
+    return np.arange(1, 6.0), np.full(5, 0.5)
+
+
+def arrays(config, name):
+    words = ["B", "[MIN", "1", "2", "]", "E"]
+    shapes = {"attention": (4, 2, 6, 6), "gates": (4, 6, 3)}
+    return np.array(words) if name == "words" else np.full(shapes[name], 0.5)
+
+
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
+@pytest.mark.parametrize(
+    ("name", "claim"), [(name, c.name) for name in ALL for c in load(name).claims]
+)
+def test_every_claim_holds_on_what_the_paper_shows(name, claim, preset):
+    assert judged(*results(name, as_published, preset), claim).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "model", "bad"),
+    [
+        (ARITHMETIC, "router-ahead", "+ rel", {"deeper": 0.9}),
+        (ARITHMETIC, "router-computes", "NDR", {"deeper": 0.57}),
+        (ARITHMETIC, "router-generalizes", "NDR", {"deeper": 0.94}),
+        (ARITHMETIC, "router-generalizes", "NDR", {"deeper_early": 0.94}),
+        (ARITHMETIC, "others-fall-short", "Bidirectional LSTM", {"deeper": 0.86}),
+        (ARITHMETIC, "all-learn", "+ rel", {"iid": 0.97}),
+        (LISTOPS, "router-ahead", "+ rel", {"deeper": 0.9}),
+        (LISTOPS, "router-computes", "NDR", {"majority": 0.7}),
+        (LISTOPS, "router-generalizes", "NDR", {"deeper": 0.96}),
+        (LISTOPS, "gates-in-rank", "+ rel", {"deeper": 0.86}),
+        (LISTOPS, "gates-in-rank", "+ abs/rel + gate", {"deeper": 0.995}),
+        (LISTOPS, "all-learn", "Bidirectional LSTM", {"iid": 0.96}),
+        (LISTOPS, "innermost-first", "NDR", {"opening_order": 0.79}),
+    ],
+)
+def test_every_claim_fails_where_its_statement_does(name, claim, model, bad):
+    assert not judged(*results(name, changed(model, bad)), claim).holds
+
+
+@pytest.mark.parametrize("preset", ["laptop", "paper"])
+@pytest.mark.parametrize("name", ALL)
+def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, preset):
+    study, found = results(name, as_published, preset, curve=curves, array=arrays)
+    for figure in study.figures:
+        assert figure.draw(found).data
+    assert all(len(row.ours(found)) == len(found.seeds) for row in study.beside)
+    paper = {row.quantity: row.paper.value for row in study.beside}
+    expected = {ARITHMETIC: ("200k", 0.98), LISTOPS: ("100k", 0.99)}[name]
+    assert paper[f"NDR, deeper expressions, {expected[0]}"] == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        (ARITHMETIC, {"+ rel": (128, 256, 11), "NDR": (256, 1024, 15)}),
+        (LISTOPS, {"+ rel": (256, 1024, 6), "+ abs/rel + gate": (512, 2048, 20),
+                   "NDR": (512, 1024, 20)}),
+    ],
+)  # fmt: skip
+def test_networks_and_tasks_of_the_paper_have_its_sizes(name, sizes):
+    found = {t.config["model"]: t.config for t in load(name).trials("paper", seeds=1)}
+    assert tuple(found) == expression_trial.MODELS
+    for model, (size, hidden, layers) in sizes.items():
+        config = found[model]
+        assert (config["size"], config["hidden"], config["layers"]) == (size, hidden, layers)
+    task = {ARITHMETIC: tasks.SimpleArithmetic(), LISTOPS: tasks.ListOps()}[name]
+    module = {ARITHMETIC: arithmetic, LISTOPS: listops_trial}[name]
+    study, _ = results(name, as_published, "paper")
+    for trial in study.trials("paper", seeds=1):
+        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in trial.config.items()}
+        assert module.task_of(study.config(**fields)) == task
+    assert found["NDR"]["extra_layers"] == (4 if name == LISTOPS else 0)
+
+
+def test_the_list_of_the_paper_has_its_value():
+    shown = tasks.ListOps().read([listops.EXAMPLE])
+    # The minimum is 1, the median of 1 and 7 is 4, that of 8, 5 and 8 is 8.
+    assert int(shown.labels[0]) == (4 + 5 + 8 + 0 + 7) % 10
+    small = listops_trial.task_of(listops_trial.Config())
+    assert small.depths_of(small.read([listops_trial.Config().shown])).tolist() == [4]
+
+
+def test_batches_are_of_one_depth_or_of_like_lengths():
+    by_depth = arithmetic.Config(train=200, evaluated=20)
+    task = arithmetic.task_of(by_depth)
+    sources, seen, tests, shares = expression_trial.data_of(by_depth, task, jax.random.key(0))
+    assert [set(task.depths_of(part).tolist()) for part in sources] == [{1}, {2}, {3}]
+    assert shares.tolist() == [1, 1, 1]
+    assert seen.vocabulary[-2:] == ("B", "E")
+    assert set(tests) == {"iid", "depth_valid", "deeper"}
+    assert set(task.depths_of(tests["deeper"]).tolist()) == {5}
+    by_length = arithmetic.Config(model="LSTM", train=200, evaluated=20, by_depth=False, buckets=2)
+    short, long = expression_trial.data_of(by_length, task, jax.random.key(0))[0]
+    assert short.lengths.max() < long.lengths.min()
+    assert len(short) + len(long) == sum(len(part) for part in sources)
+
+
+def test_the_early_network_is_chosen_of_the_first_ones():
+    found = {
+        "step": np.array([0, 10, 20, 30]),
+        "depth_valid_accuracy": np.array([0.0, 0.5, 0.5, 0.9]),
+        "deeper_accuracy": np.array([0.9, 0.1, 0.2, 0.3]),
+    }
+    assert arithmetic.early_accuracy(found, 20) == 0.2
+    assert arithmetic.early_accuracy(found, 15) == 0.1
+    assert arithmetic.early_accuracy(found, 30) == 0.3
+
+
+def opening(steps):
+    """Of two lists whose operators open at these steps."""
+    words = ["B", "[MAX", "[MIN", "1", "2", "]", "[SM", "3", "[SM", "1", "1", "]", "]", "]", "E"]
+    gates = np.zeros((6, 2, len(words) + 1, 2))
+    for word, step in zip((1, 2, 6, 8), steps, strict=True):
+        gates[step, :, word] = 1
+    return listops_trial.opening_of([words, words], gates)
+
+
+def test_operators_that_open_from_the_innermost_outwards_are_recognised():
+    found = opening((4, 0, 2, 0))
+    assert found.heights.tolist() == [3, 1, 2, 1] * 2
+    assert found.steps.tolist() == [4, 0, 2, 0] * 2
+    assert listops_trial.orders(found) == pytest.approx(1)
+    run = Run()
+    listops_trial.report(found, run)
+    assert run.metrics["steps_an_operation"] == pytest.approx(2)
+    assert run.metrics["undefined_order"] == 0
+    heights, steps = run.curves["opening_by_height"]
+    assert (heights.tolist(), steps.tolist()) == ([1, 2, 3], [0, 2, 4])
+
+
+def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognised():
+    assert listops_trial.orders(opening((0, 4, 2, 4))) == pytest.approx(-1)
+    run = Run()
+    listops_trial.report(opening((1, 1, 1, 1)), run)
+    assert run.metrics["undefined_order"] == 1
+    assert "opening_order" not in run.metrics
+
+
+def test_settings_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="steps=10 is not a multiple of every=3"):
+        arithmetic.Config(steps=10, every=3)
+    with pytest.raises(ValueError, match="LSTM is no transformer"):
+        arithmetic.Config(model="LSTM", readout="first")
+    with pytest.raises(ValueError, match="buckets=2 by length"):
+        arithmetic.Config(buckets=2)
+    with pytest.raises(ValueError, match="early=7000 is not between"):
+        arithmetic.Config(early=7000)
