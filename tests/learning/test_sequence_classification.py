@@ -60,7 +60,9 @@ def rule_of(sources=(TRAIN,), **options):
     )
 
 
-RULE = rule_of(TRAIN.buckets(2), chosen_on="depth_valid", warm_up=3, at_once=7)
+RULE = rule_of(
+    TRAIN.buckets(2), chosen_on="depth_valid", warm_up=3, at_once=7, falls_until=30, b2=0.9
+)
 
 
 @eqx.filter_jit
@@ -87,14 +89,15 @@ def slow_adamw(rule, steps):
         g = np.asarray(gradient(learns, jnp.asarray(t)).table, float)
         assert np.sqrt((g**2).sum()) > rule.clip
         g = g * rule.clip / np.sqrt((g**2).sum())
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-        rate = rule.learning_rate * min((t + 1) / rule.warm_up, 1)
-        move = m / (1 - 0.9 ** (t + 1)) / (np.sqrt(v / (1 - 0.999 ** (t + 1))) + 1e-8)
+        m, v = 0.9 * m + 0.1 * g, rule.b2 * v + (1 - rule.b2) * g**2
+        falling = (rule.falls_until - t) / (rule.falls_until - rule.warm_up)
+        rate = rule.learning_rate * min((t + 1) / rule.warm_up, falling, 1)
+        move = m / (1 - 0.9 ** (t + 1)) / (np.sqrt(v / (1 - rule.b2 ** (t + 1))) + 1e-8)
         weights = weights - rate * (move + rule.weight_decay * weights)
     return weights
 
 
-def test_steps_are_those_of_adamw_with_warm_up_after_clipping(trained):
+def test_steps_are_those_of_adamw_with_a_scheduled_rate_after_clipping(trained):
     states, _ = trained
     np.testing.assert_allclose(states[0].learns.table, slow_adamw(RULE, 4), atol=1e-4)
 
@@ -129,10 +132,18 @@ def test_measurements_are_those_of_each_set_by_itself_without_dropout():
         np.testing.assert_allclose(found[f"{prefix}loss"], loss, rtol=1e-5)
 
 
-def test_the_rate_rises_in_equal_steps_and_stays():
-    rates = learning.warmed_up(0.4, 4, jnp.arange(6))
-    np.testing.assert_allclose(rates, [0.1, 0.2, 0.3, 0.4, 0.4, 0.4], rtol=1e-6)
-    np.testing.assert_allclose(learning.warmed_up(0.4, 0, jnp.arange(6)), [0.4] * 6, rtol=1e-6)
+@pytest.mark.parametrize(
+    ("warm_up", "falls_until", "rates"),
+    [
+        (0, 0, [0.4] * 8),
+        (4, 0, [0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.4, 0.4]),
+        (2, 6, [0.2, 0.4, 0.4, 0.3, 0.2, 0.1, 0.0, 0.0]),
+        (0, 4, [0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_the_rate_rises_in_equal_steps_and_stays_or_falls(warm_up, falls_until, rates):
+    found = learning.scheduled(0.4, warm_up, falls_until, jnp.arange(8))
+    np.testing.assert_allclose(found, rates, rtol=1e-6, atol=1e-7)
 
 
 def test_objectives_are_the_cross_entropy_with_dropout_and_the_mean_remainder_of_tokens():
@@ -226,6 +237,7 @@ def test_without_a_set_to_choose_on_no_network_is_chosen(trained):
     [
         ({"batch": 0}, "batch=0 is less than 1"),
         ({"warm_up": -1}, "warm_up=-1 is negative"),
+        ({"warm_up": 9, "falls_until": 9}, "falls_until=9 is not after warm_up=9"),
         ({"chosen_on": "deep"}, "no test is called 'deep': depth_valid, longer"),
         ({"sources": ()}, "nothing to draw batches from"),
         ({"sources": AFRESH}, "several functions need `shares`"),

@@ -59,7 +59,7 @@ from ._sequence_classification import PonderLoss as PonderLoss
 from ._sequence_classification import SequenceClassification as SequenceClassification
 from ._sequence_classification import SequenceClassificationState as SequenceClassificationState
 from ._sequence_classification import label_loss as label_loss
-from ._sequence_classification import warmed_up as warmed_up
+from ._sequence_classification import scheduled as scheduled
 from ._slot_classification import SlotClassification as SlotClassification
 from ._slot_classification import SlotState as SlotState
 from ._slot_classification import slot_cross_entropy as slot_cross_entropy

@@ -40,11 +40,16 @@ class PonderLoss(eqx.Module):
         return softmax_cross_entropy(scores, batch.labels) + self.weight * price
 
 
-def warmed_up(
-    rate: float | Float[Array, ""], steps: int, t: Int[Array, "*times"]
+def scheduled(
+    rate: float | Float[Array, ""], warm_up: int, falls_until: int, t: Int[Array, "*times"]
 ) -> Float[Array, "*times"]:
-    """A rate that rises linearly over the first `steps` steps, and is constant from then on."""
-    return rate * jnp.minimum((t + 1) / max(steps, 1), 1)
+    """A rate that rises linearly over the first `warm_up` steps, and then falls linearly.
+
+    It would be 0 at step `falls_until`; with 0 there it does not fall.
+    """
+    rising = (t + 1) / max(warm_up, 1)
+    falling = (falls_until - t) / (falls_until - warm_up) if falls_until else 1
+    return rate * jnp.clip(jnp.minimum(rising, falling), 0, 1)
 
 
 class SequenceClassificationState(NamedTuple):
@@ -95,7 +100,8 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     - `seen`: a part of the training data that is measured.
     - `tests`: further sequences to measure, by name.
     - `key`: all of step t is drawn with `jax.random.fold_in(key, t)`.
-    - `learning_rate`, `warm_up`: see `warmed_up`; 0 is no warm-up.
+    - `learning_rate`, `warm_up`, `falls_until`: see `scheduled`; by default the rate is constant.
+    - `b2`: of AdamW, how slowly the mean of squared gradients changes.
     - `weight_decay`: of AdamW, on all weights; with 0 it is Adam.
     - `clip`: the norm of the whole gradient to which longer ones are cut.
     - `batch`: sequences a step.
@@ -123,6 +129,8 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     shares: Float[Array, " sources"] | None = None
     objective: Callable[..., Array] = label_loss
     at_once: int = 512
+    falls_until: int = 0
+    b2: float | Float[Array, ""] = 0.999
 
     def __check_init__(self):
         for name in ("batch", "measure_every", "at_once"):
@@ -130,6 +138,11 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
                 raise ValueError(f"{name}={getattr(self, name)} is less than 1")
         if self.warm_up < 0:
             raise ValueError(f"warm_up={self.warm_up} is negative; use 0 for none")
+        if self.falls_until and self.falls_until <= self.warm_up:
+            raise ValueError(
+                f"falls_until={self.falls_until} is not after warm_up={self.warm_up}; use 0 for a "
+                "rate that does not fall"
+            )
         if self.chosen_on is not None and self.chosen_on not in self.tests:
             raise ValueError(f"no test is called {self.chosen_on!r}: {', '.join(self.tests)}")
         if not self.sources:
@@ -228,10 +241,10 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
         return jnp.array([float(len(source)) for source in self.sources])  # type: ignore[arg-type]
 
     def _optimiser(self, t: Int[Array, ""]) -> optax.GradientTransformation:
-        rate = warmed_up(self.learning_rate, self.warm_up, t)
+        rate = scheduled(self.learning_rate, self.warm_up, self.falls_until, t)
         return optax.chain(
             optax.clip_by_global_norm(self.clip),
-            optax.adamw(rate, weight_decay=self.weight_decay),
+            optax.adamw(rate, b2=self.b2, weight_decay=self.weight_decay),
         )
 
 

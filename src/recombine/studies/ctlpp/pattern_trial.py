@@ -39,6 +39,10 @@ class Recipe:
     weight_decay: float
     clip: float
     steps: int
+    b2: float = 0.999
+    """Of AdamW: how slowly the mean of squared gradients changes."""
+    falls: bool = False
+    """Whether the learning rate falls to 0 until the last step, or stays."""
 
 
 RECIPES: dict[str, dict[str, Recipe]] = {
@@ -196,6 +200,7 @@ def trial(config: Config, key, run: Run) -> None:
     rule = learning.SequenceClassification(
         drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
         recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch, every,
+        falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
     )  # fmt: skip
     state, seen = run.train(
         rule, eqx.filter_jit(rule.init)(learns), recipe.steps, every=every, chunk=every

@@ -67,6 +67,12 @@ class Config:
     """How often a column is copied in training whatever its gates say."""
     learning_rate: float = 1e-3
     """Of AdamW."""
+    b2: float = 0.999
+    """Of AdamW: how slowly the mean of squared gradients changes."""
+    warm_up: int = 0
+    """Updates over which the learning rate rises."""
+    falls: bool = False
+    """Whether it then falls to 0 until the last update, or stays."""
     weight_decay: float = 0.01
     """Of AdamW."""
     clip: float = 1.0
@@ -83,6 +89,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.steps % self.every:
             raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
+        if self.falls and self.steps <= self.warm_up:
+            raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
         if self.model in RECURRENT and (self.readout != "last" or self.extra_layers):
             raise ValueError(f"{self.model} is no transformer: it has no readout or extra layers")
         if self.by_depth and self.buckets > 1:

@@ -68,6 +68,12 @@ class Config:
     """The price of computing long, if time is adaptive."""
     learning_rate: float = 1e-3
     """Of AdamW."""
+    b2: float = 0.95
+    """Of AdamW: how slowly the mean of squared gradients changes."""
+    warm_up: int = 300
+    """Updates over which the learning rate rises."""
+    falls: bool = True
+    """Whether it then falls to 0 until the last update, or stays."""
     weight_decay: float = 0.01
     """Of AdamW."""
     clip: float = 5.0
@@ -84,6 +90,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.steps % self.every:
             raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
+        if self.falls and self.steps <= self.warm_up:
+            raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
         if self.model in RECURRENT and (self.halting != "none" or self.readout != "last"):
             raise ValueError(f"{self.model} is no transformer: it has no readout and no halting")
         if not 1 <= self.buckets <= self.longest:
@@ -239,8 +247,9 @@ def fit(config: Any, made, data, key, run: Run, *, test: str = "longer", objecti
     learns, stays = eqx.partition(made, eqx.is_inexact_array)
     rule = learning.SequenceClassification(
         sources, stays, seen, tests, key, config.learning_rate, config.weight_decay,
-        config.clip, batch=config.batch, measure_every=config.every, chosen_on="depth_valid",
-        shares=shares, objective=learning.label_loss if objective is None else objective,
+        config.clip, config.warm_up, config.batch, config.every, "depth_valid", shares,
+        learning.label_loss if objective is None else objective,
+        falls_until=config.steps if config.falls else 0, b2=config.b2,
     )  # fmt: skip
     state, curves = run.train(
         rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
