@@ -102,6 +102,32 @@ def test_steps_are_those_of_adamw_with_a_scheduled_rate_after_clipping(trained):
     np.testing.assert_allclose(states[0].learns.table, slow_adamw(RULE, 4), atol=1e-4)
 
 
+def slow_muon(rule, steps):
+    """Nesterov's momentum whose singular values five steps of Newton and Schulz make alike."""
+    gradient = eqx.filter_jit(rule.gradient)
+    weights, mean = TABLE.astype(float), np.zeros(TABLE.shape)
+    assert TABLE.shape[0] > TABLE.shape[1]
+    for t in range(steps):
+        learns = eqx.tree_at(lambda bag: bag.table, LEARNS, jnp.asarray(weights, "float32"))
+        g = np.asarray(gradient(learns, jnp.asarray(t)).table, float)
+        g = g * min(rule.clip / np.sqrt((g**2).sum()), 1)
+        mean = 0.95 * mean + 0.05 * g
+        ahead = 0.95 * mean / (1 - 0.95 ** (t + 2)) + 0.05 * g / (1 - 0.95 ** (t + 1))
+        x = ahead.T / np.linalg.norm(ahead)
+        for _ in range(5):
+            A = x @ x.T
+            x = 3.4445 * x + (-4.775 * A + 2.0315 * A @ A) @ x
+        rate = rule.matrix_rate * min((t + 1) / rule.warm_up, 1)
+        weights = weights - rate * (x.T + rule.weight_decay * weights)
+    return weights
+
+
+def test_matrices_take_steps_of_muon_if_they_have_a_rate():
+    rule = rule_of(matrix_rate=0.05, warm_up=2)
+    state, _ = learning.train(rule, rule.init(LEARNS), 4, every=4)
+    np.testing.assert_allclose(state.learns.table, slow_muon(rule, 4), atol=1e-4)
+
+
 def test_the_last_of_the_best_networks_is_chosen(trained):
     """The network in the state is the one that `last_best` finds in the curves."""
     states, curves = trained

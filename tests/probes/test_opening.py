@@ -13,6 +13,14 @@ def one_by_one(columns, steps=6, channels=4):
     return gates
 
 
+def test_networks_that_use_a_third_of_their_channels_open_at_half_of_that():
+    few = np.zeros((3, 2, 6))
+    few[1:, 0, :2], few[2:, 1, :2] = 1, 1
+    assert probes.half_open(few) == pytest.approx(1 / 6)
+    np.testing.assert_array_equal(probes.opening_steps(few), [3, 3])
+    np.testing.assert_array_equal(probes.opening_steps(few, level=1 / 6), [1, 2])
+
+
 def test_a_column_opens_when_its_mean_gate_first_exceeds_a_half():
     gates = one_by_one([2, 0, None])
     gates[4, 0] = 1

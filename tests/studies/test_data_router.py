@@ -151,7 +151,7 @@ def test_networks_of_the_paper_have_its_sizes(name):
 def test_networks_of_one_seed_have_the_same_tables_and_seeds_have_their_own():
     def tables(seed, **settings):
         task = lookup_trial.task_of(Config(**settings), jax.random.key(seed))
-        assert (np.sort(task.lookup.tables, axis=1) == np.arange(4)).all()
+        assert (np.sort(task.lookup.tables, axis=1) == np.arange(6)).all()
         return np.asarray(task.lookup.tables)
 
     assert (tables(0) == tables(0, model="LSTM", direction="forward")).all()

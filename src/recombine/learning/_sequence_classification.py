@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+import optax.contrib
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..probes._label_accuracy import class_scores
@@ -102,6 +103,9 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     - `key`: all of step t is drawn with `jax.random.fold_in(key, t)`.
     - `learning_rate`, `warm_up`, `falls_until`: see `scheduled`; by default the rate is constant.
     - `b2`: of AdamW, how slowly the mean of squared gradients changes.
+    - `matrix_rate`: if given, matrices take steps of Muon (Jordan et al., 2024) at this rate, in
+        place of AdamW: momentum with all its singular values made about equal. Not in the paper; it
+        needs fewer steps. The rate is scheduled as the other one.
     - `weight_decay`: of AdamW, on all weights; with 0 it is Adam.
     - `clip`: the norm of the whole gradient to which longer ones are cut.
     - `batch`: sequences a step.
@@ -131,6 +135,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     at_once: int = 512
     falls_until: int = 0
     b2: float | Float[Array, ""] = 0.999
+    matrix_rate: float | Float[Array, ""] | None = None
 
     def __check_init__(self):
         for name in ("batch", "measure_every", "at_once"):
@@ -241,11 +246,17 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
         return jnp.array([float(len(source)) for source in self.sources])  # type: ignore[arg-type]
 
     def _optimiser(self, t: Int[Array, ""]) -> optax.GradientTransformation:
-        rate = scheduled(self.learning_rate, self.warm_up, self.falls_until, t)
-        return optax.chain(
-            optax.clip_by_global_norm(self.clip),
-            optax.adamw(rate, b2=self.b2, weight_decay=self.weight_decay),
-        )
+        def at(rate):
+            return scheduled(rate, self.warm_up, self.falls_until, t)
+
+        cut, decay, b2 = optax.clip_by_global_norm(self.clip), self.weight_decay, self.b2
+        if self.matrix_rate is None:
+            return optax.chain(cut, optax.adamw(at(self.learning_rate), b2=b2, weight_decay=decay))
+        others = {
+            "adam_learning_rate": at(self.learning_rate), "adam_b2": b2, "adam_weight_decay": decay,
+        }  # fmt: skip
+        muon = optax.contrib.muon(at(self.matrix_rate), weight_decay=decay, **others)
+        return optax.chain(cut, muon)
 
 
 def _drawn(source: Source, size: int, key: PRNGKeyArray) -> LabelledSequences:

@@ -35,6 +35,7 @@ from ._module_alignment import latent_decoder as latent_decoder
 from ._module_alignment import latent_map as latent_map
 from ._module_alignment import module_alignment as module_alignment
 from ._opening import application_distances as application_distances
+from ._opening import half_open as half_open
 from ._opening import opening_order as opening_order
 from ._opening import opening_steps as opening_steps
 from ._opening import subtree_heights as subtree_heights

@@ -20,6 +20,15 @@ def opening_steps(
     return np.where(opened.any(axis=0), opened.argmax(axis=0), len(opened))
 
 
+def half_open(gates: Float[ArrayLike, "steps *batch columns channels"]) -> float:
+    """Half of the largest mean gate of any column at any step.
+
+    A `level` of `opening_steps` for networks that keep most channels closed: where a third of the
+    channels of a column take over new values and the others never do, its mean gate stays at 1/3.
+    """
+    return 0.5 * float(np.asarray(gates).mean(axis=-1).max())
+
+
 def opening_order(
     opening: Real[ArrayLike, " columns"], order: Real[ArrayLike, " columns"]
 ) -> float:

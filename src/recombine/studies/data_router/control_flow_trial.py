@@ -44,7 +44,9 @@ def flow_of(
     - `gates`: `[steps, inputs, length, channels]`.
     """
     largest = attention.max(axis=2)
-    opens = None if gates is None else probes.opening_steps(gates)
+    opens = None
+    if gates is not None:
+        opens = probes.opening_steps(gates, level=probes.half_open(gates))
     rows = []
     for item, sentence in enumerate(words):
         distances = probes.application_distances(sentence, symbols, functions)

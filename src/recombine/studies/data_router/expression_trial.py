@@ -67,6 +67,8 @@ class Config:
     """How often a column is copied in training whatever its gates say."""
     learning_rate: float = 1e-3
     """Of AdamW."""
+    matrix_rate: float | None = None
+    """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
     b2: float = 0.999
     """Of AdamW: how slowly the mean of squared gradients changes."""
     warm_up: int = 0

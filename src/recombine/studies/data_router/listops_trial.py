@@ -64,7 +64,7 @@ def opening_of(words: list[list[str]], gates: np.ndarray) -> Opening:
     - `words`: of every list.
     - `gates`: `[steps, lists, columns, channels]`.
     """
-    opens = probes.opening_steps(gates)
+    opens = probes.opening_steps(gates, level=probes.half_open(gates))
     rows = []
     for place, sentence in enumerate(words):
         heights = probes.subtree_heights(sentence)

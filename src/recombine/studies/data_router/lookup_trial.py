@@ -32,7 +32,7 @@ class Config:
     """The column of a transformer from which the symbol is read."""
     halting: Halting = "none"
     """Adaptive computation time of a transformer, after Graves (A) or Dehghani et al. (U)."""
-    symbols: int = 4
+    symbols: int = 6
     """How many symbols there are."""
     functions: int = 8
     """How many functions can be composed."""
@@ -44,13 +44,13 @@ class Config:
     """The same of the items on which it is tested."""
     published: bool = False
     """Tables and sets of items as published, or tables of the seed and fresh items every step."""
-    buckets: int = 1
+    buckets: int = 5
     """Sets of like lengths; a batch is of one of them."""
-    size: int = 64
+    size: int = 128
     """Of a column, d_model."""
-    hidden: int = 128
+    hidden: int = 256
     """Units of a feed-forward network, d_FF."""
-    heads: int = 1
+    heads: int = 4
     """Of attention."""
     layers: int = 10
     """How many times the layer of a transformer is applied."""
@@ -66,8 +66,10 @@ class Config:
     """How often a column is copied in training whatever its gates say."""
     ponder: float = 0.03
     """The price of computing long, if time is adaptive."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Of AdamW."""
+    matrix_rate: float | None = 7e-3
+    """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
     b2: float = 0.95
     """Of AdamW: how slowly the mean of squared gradients changes."""
     warm_up: int = 300
@@ -76,11 +78,11 @@ class Config:
     """Whether it then falls to 0 until the last update, or stays."""
     weight_decay: float = 0.01
     """Of AdamW."""
-    clip: float = 5.0
+    clip: float = 1.0
     """Norm to which longer gradients are cut."""
-    batch: int = 128
+    batch: int = 64
     """Items a step."""
-    steps: int = 2500
+    steps: int = 3000
     """Updates."""
     every: int = 250
     """Updates between two measurements."""
@@ -250,6 +252,7 @@ def fit(config: Any, made, data, key, run: Run, *, test: str = "longer", objecti
         config.clip, config.warm_up, config.batch, config.every, "depth_valid", shares,
         learning.label_loss if objective is None else objective,
         falls_until=config.steps if config.falls else 0, b2=config.b2,
+        matrix_rate=config.matrix_rate,
     )  # fmt: skip
     state, curves = run.train(
         rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every

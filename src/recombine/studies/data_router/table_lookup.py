@@ -20,6 +20,7 @@ from .lookup_results import (
     at_least,
     at_most,
     both_ways,
+    on_laptop,
     stuck,
 )
 from .lookup_table import table_beside, table_figures
@@ -116,7 +117,7 @@ study = Study(
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=grid(model=MODELS, direction=DIRECTIONS),
+            conditions=on_laptop(MODELS),
             cost="40 min on two cores",
         ),
         "paper": Preset(
