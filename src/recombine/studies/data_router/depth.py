@@ -24,6 +24,7 @@ from .lookup_results import (
     chance_of,
     draw_by_length,
     mean,
+    on_laptop,
     present,
     published,
 )
@@ -145,7 +146,7 @@ study = Study(
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=grid(layers=LAYERS, direction=DIRECTIONS),
+            conditions=on_laptop(grid(layers=LAYERS, direction=DIRECTIONS)),
             cost="not yet measured; about 30 min on two cores",
         ),
         "paper": Preset(

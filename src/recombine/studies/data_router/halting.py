@@ -23,6 +23,7 @@ from .lookup_results import (
     SMOKE,
     UNGATED_SETTINGS,
     chance_of,
+    on_laptop,
     present,
     published,
 )
@@ -157,7 +158,7 @@ study = Study(
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=grid(model=(RELATIVE,), halting=HALTING, direction=DIRECTIONS),
+            conditions=on_laptop(grid(model=(RELATIVE,), halting=HALTING, direction=DIRECTIONS)),
             cost="not yet measured; about 40 min on two cores",
         ),
         "paper": Preset(

@@ -82,7 +82,7 @@ class Config:
     """Norm to which longer gradients are cut."""
     batch: int = 64
     """Items a step."""
-    steps: int = 3000
+    steps: int = 2500
     """Updates."""
     every: int = 250
     """Updates between two measurements."""
