@@ -55,7 +55,7 @@ RATES: dict[str, dict[str, Any]] = {
 leave chance."""
 SMOKE: dict[str, Any] = {
     "size": 8, "hidden": 8, "layers": 2, "units": 8, "batch": 8, "steps": 4, "every": 2,
-    "warm_up": 1, "evaluated": 20,
+    "warm_up": 1, "evaluated": 20, "buckets": 1,
 }  # fmt: skip
 
 
