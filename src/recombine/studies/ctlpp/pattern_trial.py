@@ -43,6 +43,8 @@ class Recipe:
     """Of AdamW: how slowly the mean of squared gradients changes."""
     falls: bool = False
     """Whether the learning rate falls to 0 until the last step, or stays."""
+    matrix_rate: float | None = None
+    """Of Muon, which changes matrices in place of AdamW; none: AdamW changes all."""
 
 
 RECIPES: dict[str, dict[str, Recipe]] = {
@@ -201,6 +203,7 @@ def trial(config: Config, key, run: Run) -> None:
         drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
         recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch, every,
         falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
+        matrix_rate=recipe.matrix_rate,
     )  # fmt: skip
     state, seen = run.train(
         rule, eqx.filter_jit(rule.init)(learns), recipe.steps, every=every, chunk=every
