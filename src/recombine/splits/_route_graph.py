@@ -139,7 +139,8 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
         reached, inputs, outputs = _slowest_mode(trained)
         if reached >= gap:
             break
-        apart = np.where(trained, -np.inf, (inputs[:, None] - outputs) ** 2)
+        # Rounded, so that of routes that are alike the first is chosen on any machine.
+        apart = np.where(trained, -np.inf, np.round((inputs[:, None] - outputs) ** 2, 9))
         i, j = np.unravel_index(np.argmax(apart), apart.shape)
         trained[i, j] = True
         routes.append((int(i), int(j)))
