@@ -137,6 +137,11 @@ MODELS = {
     "RecurrentClassifier": reading(
         functools.partial(models.RecurrentClassifier, embedding=2, units=4, bidirectional=True)
     ),
+    "MemoryClassifier": reading(
+        functools.partial(
+            models.MemoryClassifier, embedding=2, units=4, cells=3, word=2, heads=2, masks=True
+        )
+    ),
     "GatedLinearNetwork": (GATED, lambda m: m.loss(tasks.XorTask().gated_examples())),
     "TwoLayerNetwork": (RELU, lambda m: m.loss(*POINTS)),
     "RoutingNetwork": (ROUTING, lambda m: jnp.sum(m.outputs(ITEMS.X) ** 2)),

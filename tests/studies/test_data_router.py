@@ -16,7 +16,7 @@ TABLE, PARTS, DEPTH, FLOW, READOUT, HALTING = ALL = tuple(
     for name in ("table-lookup", "parts", "depth", "control-flow", "readout", "halting")
 )
 KEY = jax.random.key(0)
-FORWARD_ONLY = ("LSTM", "+ rel + gate")
+FORWARD_ONLY = ("LSTM", "DNC", "+ rel + gate")
 EVERYWHERE = ("Bidirectional LSTM", "+ abs/rel + gate", "NDR")
 
 

@@ -13,6 +13,15 @@ from ._batch_norm import NormalisedLayers as NormalisedLayers
 from ._batch_norm import Statistics as Statistics
 from ._batch_norm_mlp import BatchNormMLP as BatchNormMLP
 from ._coded_lookup import CodedLookup as CodedLookup
+from ._dnc import DNC as DNC
+from ._dnc import DNCState as DNCState
+from ._dnc import MemoryAccess as MemoryAccess
+from ._dnc import MemoryState as MemoryState
+from ._dnc import access as access
+from ._dnc import allocation as allocation
+from ._dnc import lookup as lookup
+from ._dnc import one_plus as one_plus
+from ._dnc import sharpened as sharpened
 from ._encoder_layer import AbstractEncoderLayer as AbstractEncoderLayer
 from ._encoder_layer import CopyGateLayer as CopyGateLayer
 from ._encoder_layer import PostNormLayer as PostNormLayer
@@ -35,6 +44,7 @@ from ._hypernetwork import NonlinearGenerator as NonlinearGenerator
 from ._hypernetwork import mlp_hypernetwork as mlp_hypernetwork
 from ._lstm import LSTM as LSTM
 from ._lstm import LSTMState as LSTMState
+from ._memory_classifier import MemoryClassifier as MemoryClassifier
 from ._meta_model import ANIL as ANIL
 from ._meta_model import MAML as MAML
 from ._meta_model import AbstractMetaModel as AbstractMetaModel

@@ -9,6 +9,8 @@ from .lookup_trial import DIRECTIONS
 
 ALMOST_ALL = 0.95
 """Accuracy from which on a network generalizes, or has learned what it was trained on."""
+HALF = 0.5
+"""Accuracy that networks without the right biases stay below."""
 
 AS_PUBLISHED: dict[str, Any] = {
     "published": True, "symbols": 8, "functions": 9, "valid_lengths": (6, 8),
@@ -34,6 +36,7 @@ ROUTER_SETTINGS = GATED_SETTINGS | {
 TABLE_D3: dict[str, dict[str, Any]] = {
     "LSTM": RECURRENT_SETTINGS,
     "Bidirectional LSTM": RECURRENT_SETTINGS,
+    "DNC": RECURRENT_SETTINGS | {"cells": 21, "word": 200, "read_heads": 4},
     "Transformer": UNGATED_SETTINGS,
     "+ rel": UNGATED_SETTINGS,
     "+ rel + gate": GATED_SETTINGS,
@@ -47,6 +50,7 @@ SLOWER: dict[str, Any] = {"learning_rate": 1e-3, "matrix_rate": 2e-3}
 RATES: dict[str, dict[str, Any]] = {
     "LSTM": ADAMW_ALONE,
     "Bidirectional LSTM": ADAMW_ALONE,
+    "DNC": ADAMW_ALONE,
     "Transformer": SLOWER,
     "+ rel": SLOWER,
     "+ geom.": SLOWER,
@@ -97,6 +101,16 @@ def at_most(results: Results, models: tuple[str, ...], bound: float) -> Judgemen
     }
     highest = max(value for by_direction in longer.values() for value in by_direction.values())
     return Judgement(highest <= bound, evidence)
+
+
+def forward_only(results: Results, model: str) -> Judgement:
+    """Longer inputs are right forward, and less than half of them backward."""
+    longer = both_ways(results, model)
+    evidence = {
+        f"longer inputs (bounds: at least {ALMOST_ALL:g} forward, below {HALF:g} backward)": longer,
+        "IID": both_ways(results, model, "iid"),
+    }
+    return Judgement(longer["forward"] >= ALMOST_ALL and longer["backward"] < HALF, evidence)
 
 
 def on_laptop(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -9,13 +9,13 @@ from recombine import learning, models, probes, tasks
 from recombine.lab import Run
 
 Model = Literal[
-    "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
+    "LSTM", "Bidirectional LSTM", "DNC", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
     "+ geom.", "NDR",
 ]  # fmt: skip
 Direction = Literal["forward", "backward"]
 Readout = Literal["first", "last"]
 Halting = Literal["none", "A", "U"]
-RECURRENT = ("LSTM", "Bidirectional LSTM")
+RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
 
@@ -55,9 +55,15 @@ class Config:
     layers: int = 10
     """How many times the layer of a transformer is applied."""
     units: int = 64
-    """Units of an LSTM in each direction."""
+    """Units of an LSTM in each direction, and of the one that controls a DNC."""
     embedding: int = 16
-    """Numbers that stand for a token in front of an LSTM."""
+    """Numbers that stand for a token in front of them."""
+    cells: int = 12
+    """Of the memory of a DNC."""
+    word: int = 32
+    """Numbers of a cell."""
+    read_heads: int = 4
+    """That read them at a time."""
     dropout: float = 0.1
     """Of columns, hidden units, and what an LSTM reads."""
     attention_dropout: float = 0.1
@@ -203,6 +209,11 @@ def plain_network(
     - `test_layers`: how many times the layer of a transformer is applied after training, if this
         is different.
     """
+    if config.model == "DNC":
+        return models.MemoryClassifier(
+            words, classes, embedding=config.embedding, units=config.units, cells=config.cells,
+            word=config.word, heads=config.read_heads, dropout=config.dropout, key=key,
+        )  # fmt: skip
     if config.model in RECURRENT:
         ways = 1 + (config.model == "Bidirectional LSTM")
         return models.RecurrentClassifier(
