@@ -138,8 +138,8 @@ def test_normalised_rows_are_divided_by_their_sums(x64):
 
 def test_logits_match_content_and_direction(x64):
     """The sum of Eq. 5.6 and the directional encoding, number by number."""
-    scores = models.GeometricScores(4, 2, key=KEY)
-    scores = eqx.tree_at(lambda s: (s.beta, s.gamma), scores, (jnp.asarray(0.7), jnp.asarray(0.3)))
+    scores = models.GeometricScores(4, 2, bias=0.3, key=KEY)
+    scores = eqx.tree_at(lambda s: s.beta, scores, jnp.asarray(0.7))
     columns = jax.random.normal(KEY, (12, 4))
     queries, keys = jax.random.normal(jax.random.key(1), (2, 2, 2, 6, 2))
     there = jnp.asarray(THERE[:2])

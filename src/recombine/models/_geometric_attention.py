@@ -115,6 +115,7 @@ class GeometricScores(AbstractScores):
         *,
         normalised: bool = False,
         dropout: float = 0.0,
+        bias: float = 0.0,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
@@ -122,10 +123,12 @@ class GeometricScores(AbstractScores):
         - `size`, `heads`: of the columns, and of the attention.
         - `normalised`: whether rows of weights are divided by their sums.
         - `dropout`: the rate at which numbers of the keys are dropped.
+        - `bias`: where γ starts. At 0 half of all weight is on the closest source, and little on
+            those far away; below 0 all are read more alike.
         """
         self.direction = Dense.uniform(size, 2 * heads, key=key)
         self.alpha = jnp.asarray((size // heads) ** -0.5)
-        self.beta, self.gamma = jnp.ones(()), jnp.zeros(())
+        self.beta, self.gamma = jnp.ones(()), jnp.asarray(float(bias))
         self.normalised, self.rate = normalised, dropout
 
     def __call__(

@@ -40,6 +40,8 @@ class EncoderConfig:
     """Of weights in plain attention, of keys in all others."""
     gate_dropout: float = 0.1
     """How often a column is copied in training whatever its gates say."""
+    match_bias: float = 0.0
+    """Where the bias of matches starts in geometric attention, γ of `GeometricScores`."""
     reads_last: bool = True
     """Read classes from the last column, or from the first."""
 
@@ -235,7 +237,14 @@ def _geometric(
             False,
         ),
         Dense(_uniform((d, d), fans, key=of_output), None, False),
-        GeometricScores(d, config.heads, normalised=normalised, dropout=rate, key=of_scores),
+        GeometricScores(
+            d,
+            config.heads,
+            normalised=normalised,
+            dropout=rate,
+            bias=config.match_bias,
+            key=of_scores,
+        ),
         config.heads,
     )
     return attention, rest

@@ -50,8 +50,10 @@ class Config:
     """Of a column, d_model."""
     hidden: int = 256
     """Units of a feed-forward network, d_FF."""
-    heads: int = 4
+    heads: int = 8
     """Of attention."""
+    match_bias: float = -2.0
+    """Where the bias of matches starts in geometric attention."""
     layers: int = 10
     """How many times the layer of a transformer is applied."""
     units: int = 64
@@ -88,9 +90,9 @@ class Config:
     """Norm to which longer gradients are cut."""
     batch: int = 64
     """Items a step."""
-    steps: int = 2500
+    steps: int = 5000
     """Updates."""
-    every: int = 250
+    every: int = 500
     """Updates between two measurements."""
     evaluated: int = 1000
     """Fresh items on which accuracy is measured."""
@@ -198,6 +200,7 @@ def plain_network(
     *,
     recurrent_layers: int = 1,
     test_layers: int | None = None,
+    match_bias: float = 0.0,
     key,
 ) -> Any:
     """The network that settings name, without halting.
@@ -208,6 +211,7 @@ def plain_network(
     - `recurrent_layers`: of an LSTM.
     - `test_layers`: how many times the layer of a transformer is applied after training, if this
         is different.
+    - `match_bias`: of geometric attention.
     """
     if config.model == "DNC":
         return models.MemoryClassifier(
@@ -223,7 +227,8 @@ def plain_network(
     parts = models.EncoderConfig(
         size=config.size, hidden=config.hidden, heads=config.heads, steps=config.layers,
         test_steps=test_layers, dropout=config.dropout, attention_dropout=config.attention_dropout,
-        gate_dropout=config.gate_dropout, reads_last=config.readout == "last",
+        gate_dropout=config.gate_dropout, match_bias=match_bias,
+        reads_last=config.readout == "last",
     )  # fmt: skip
     return models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=key)
 
@@ -235,7 +240,7 @@ def network(config: Config, words: int, classes: int, *, key) -> Any:
     if config.model in RECURRENT:
         return plain_network(config, words, classes, key=key)
     of_parts, of_halting = jax.random.split(key)
-    encoder = plain_network(config, words, classes, key=of_parts)
+    encoder = plain_network(config, words, classes, match_bias=config.match_bias, key=of_parts)
     if config.halting == "none":
         return encoder
     return encoder.with_adaptive_time(decaying=config.halting == "U", key=of_halting)
