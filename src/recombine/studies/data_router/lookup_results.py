@@ -5,7 +5,7 @@ from typing import Any
 
 from recombine.lab import Judgement, Reference, Results, figures, reference
 
-from .lookup_trial import DIRECTIONS
+from .lookup_trial import DIRECTIONS, Config
 
 ALMOST_ALL = 0.95
 """Accuracy from which on a network generalizes, or has learned what it was trained on."""
@@ -121,7 +121,8 @@ def forward_only(results: Results, model: str) -> Judgement:
 def on_laptop(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     """Conditions of preset laptop, with the settings of their networks.
 
-    Fewer steps are enough where the result is next to the column that is read.
+    Fewer steps are enough where the result is next to the column that is read. Those with most
+    steps come first, so that at the end no core waits for another.
     """
 
     def settled(condition: dict[str, Any]) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def on_laptop(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...
         steps = {"steps": NEAR_STEPS} if near else {}
         return condition | ON_LAPTOP.get(condition.get("model", "NDR"), {}) | steps
 
-    return tuple(map(settled, conditions))
+    return tuple(sorted(map(settled, conditions), key=lambda c: -c.get("steps", Config.steps)))
 
 
 def as_published(models: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
