@@ -113,7 +113,7 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=on_laptop(grid(model=MODELS, direction=DIRECTIONS)),
-            cost="40 min on two cores",
+            cost="37 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
