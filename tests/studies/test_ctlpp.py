@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
+from recombine import tasks
 from recombine.lab import Run
 from recombine.lab.claims import Missing
 from recombine.studies.ctlpp import overlap, pattern_trial, patterns, representations, symbols
@@ -252,6 +253,26 @@ def test_variants_have_the_same_functions_and_training_of_the_published_size():
     assert task.trained.counts(np.asarray(task.lookup.tables), 6)[1:].tolist() == [
         256, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("evenness", "counts"), [(0, [4, 16, 100]), (0.5, [20, 40, 100]), (1, [100, 100, 100])]
+)
+def test_rarer_lengths_are_drawn_more_often_the_more_evenly(evenness, counts):
+    lengths = np.repeat([1, 2, 3], [4, 16, 100])
+    items = tasks.LabelledSequences(
+        np.arange(120)[:, None], lengths, np.zeros(120, int), ("a",) * 121, 2
+    )
+    drawn = pattern_trial.evened(items, evenness)
+    assert np.bincount(drawn.lengths)[1:].tolist() == counts
+    times = np.bincount(drawn.tokens[:, 0])
+    for length, places in ((n, lengths == n) for n in (1, 2, 3)):
+        assert np.ptp(times[places]) <= 1, length
+
+
+def test_evenness_is_a_share():
+    with pytest.raises(ValueError, match="evenness=2 is not between 0 and 1"):
+        Config(evenness=2)
 
 
 def test_encoders_begin_at_a_token_of_their_own():

@@ -90,8 +90,9 @@ class Config:
     """Train all items of two functions that training allows."""
     train: int | None = None
     """Items of training, beside those that it must have; none: half of all that there are."""
-    balanced: bool = True
-    """Draw items of all lengths equally often; else every item, most of which are long."""
+    evenness: float = 0.5
+    """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
+    1 every length equally often."""
     tested: int = 1000
     """Items of each test that does not ask for all there are."""
     steps: int | None = None
@@ -112,6 +113,10 @@ class Config:
     """Of how many widths batches are."""
     data_seed: int | None = None
     """Seed of functions and items, so that repetitions differ in weights only; none: in all."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.evenness <= 1:
+            raise ValueError(f"evenness={self.evenness} is not between 0 and 1")
 
 
 def recipe_of(config: Config) -> Recipe:
@@ -171,12 +176,16 @@ def network_of(config: Config, words: int, classes: int, key):
     return make[config.model](words, classes, sizes, key=key)
 
 
-def balanced(items: tasks.LabelledSequences) -> tasks.LabelledSequences:
-    """The same items, those of rarer lengths so often that all lengths are equally frequent."""
+def evened(items: tasks.LabelledSequences, evenness: float) -> tasks.LabelledSequences:
+    """The same items, those of rarer lengths repeatedly.
+
+    A length of which there are n is drawn in proportion to n^(1 − evenness).
+    """
     lengths = np.asarray(items.lengths)
     by_length = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
     most = max(map(len, by_length))
-    return items[np.concatenate([np.resize(places, most) for places in by_length])]
+    times = [round(most * (len(places) / most) ** (1 - evenness)) for places in by_length]
+    return items[np.concatenate([*map(np.resize, by_length, times)])]
 
 
 def trial(config: Config, key, run: Run) -> None:
@@ -198,7 +207,7 @@ def trial(config: Config, key, run: Run) -> None:
     )
     learns, stays = eqx.partition(network, eqx.is_inexact_array)
     every = min(config.every, recipe.steps)
-    drawn = balanced(train) if config.balanced else train
+    drawn = evened(train, config.evenness)
     rule = learning.SequenceClassification(
         drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
         recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch, every,

@@ -176,7 +176,7 @@ SMOKE = {
 }  # fmt: skip
 AS_PUBLISHED = {
     "recipe": "published", "symbols": 8, "functions": 32, "longest": 6, "train": 300_000,
-    "every": 1000, "buckets": 3, "data_seed": 0, "balanced": False,
+    "every": 1000, "buckets": 3, "data_seed": 0, "evenness": 0.0,
 }  # fmt: skip
 
 study = Study(
