@@ -270,9 +270,16 @@ def test_rarer_lengths_are_drawn_more_often_the_more_evenly(evenness, counts):
         assert np.ptp(times[places]) <= 1, length
 
 
-def test_evenness_is_a_share():
-    with pytest.raises(ValueError, match="evenness=2 is not between 0 and 1"):
-        Config(evenness=2)
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"evenness": 2}, "evenness=2 is not between 0 and 1"),
+        ({"steps": 100}, "steps=100 end before warm_up=300 is over"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(wrong, says):
+    with pytest.raises(ValueError, match=says):
+        Config(**wrong)
 
 
 def test_encoders_begin_at_a_token_of_their_own():
