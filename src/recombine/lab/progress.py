@@ -1,6 +1,7 @@
 """Live progress of a run: on a terminal as bars, elsewhere as a line now and then."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
@@ -22,13 +23,15 @@ PLAIN_SECONDS = 10.0
 
 
 class _TimeLeft(ProgressColumn):
-    """From the time that the finished trials took."""
+    """Of all trials together."""
+
+    def __init__(self, left: Callable[[], float | None]):
+        super().__init__()
+        self._left = left
 
     def render(self, task: Task) -> Text:
-        if not task.fields.get("overall") or not task.completed or task.total is None:
-            return Text("")
-        left = (task.elapsed or 0.0) / task.completed * (task.total - task.completed)
-        return Text(f"{duration(left)} left", style="cyan")
+        left = self._left() if task.fields.get("overall") else None
+        return Text(f"{duration(left)} left" if left else "", style="cyan")
 
 
 def duration(seconds: float) -> str:
@@ -45,6 +48,7 @@ class RunProgress:
         self._total, self._done, self._failed = total, 0, 0
         self._started = self._told = time.monotonic()
         self._rows: dict[str, TaskID] = {}
+        self._shares: dict[str, float] = {}
         self._bars: Progress | None = None
         if console.is_terminal:
             self._bars = Progress(
@@ -52,7 +56,7 @@ class RunProgress:
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[note]}", style="dim"),
-                _TimeLeft(),
+                _TimeLeft(self._left),
                 console=console,
                 transient=True,
             )
@@ -75,8 +79,17 @@ class RunProgress:
         if self._bars:
             self._bars.stop()
 
+    def _left(self) -> float | None:
+        """Seconds, if the rest takes as long as what is done, of running trials their share."""
+        done = self._done + sum(self._shares.values())
+        passed = time.monotonic() - self._started
+        return passed / done * (self._total - done) if done else None
+
     def __call__(self, event: Event) -> None:
-        if isinstance(event, Finished):
+        if isinstance(event, Progressed):
+            self._shares[event.trial.id] = event.step / event.steps
+        elif isinstance(event, Finished):
+            self._shares.pop(event.trial.id, None)
             self._done += 1
             if event.outcome.status != "done":
                 self._failed += 1
@@ -87,8 +100,7 @@ class RunProgress:
             self._show(event, self._bars)
         elif time.monotonic() - self._told > PLAIN_SECONDS or self._done == self._total:
             self._told = time.monotonic()
-            passed = self._told - self._started
-            left = passed / self._done * (self._total - self._done) if self._done else None
+            passed, left = self._told - self._started, self._left()
             tail = f", about {duration(left)} left" if left else ""
             self._console.print(
                 f"{self._done} of {self._total} trials in {duration(passed)}{tail}", highlight=False

@@ -1,0 +1,69 @@
+"""What is said while a run is going on."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from recombine.lab import progress
+from recombine.lab.engine import Finished, Progressed, Started
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that is set by hand."""
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now.seconds)
+    return now
+
+
+def said_of(events, clock, *, terminal=False):
+    """The lines of a run of four trials, from pairs of seconds and event."""
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=100)
+    with progress.RunProgress(4, 0, console) as shown:
+        for clock.seconds, event in events:
+            shown(event)
+    return console.file.getvalue().splitlines()
+
+
+def trial(name):
+    return SimpleNamespace(id=name, study="family/study", label="", seed=0)
+
+
+def finished(name, status="done", reason=""):
+    return Finished(trial(name), SimpleNamespace(status=status, reason=reason))
+
+
+def test_running_trials_count_by_their_share(clock):
+    events = [
+        (0, Started(trial("a"), 0)),
+        (20, Progressed(trial("a"), 10, 100, 0.5)),
+        (40, Progressed(trial("a"), 50, 100, 0.4)),
+        (80, finished("a")),
+        (80, Started(trial("b"), 0)),
+        (120, Progressed(trial("b"), 1, 2, None)),
+    ]
+    assert said_of(events, clock) == [
+        "0 of 4 trials in 20 s, about 13 min 0 s left",
+        "0 of 4 trials in 40 s, about 4 min 40 s left",
+        "1 of 4 trials in 1 min 20 s, about 4 min 0 s left",
+        "1 of 4 trials in 2 min 0 s, about 3 min 20 s left",
+    ]
+
+
+def test_nothing_is_promised_before_anything_is_done(clock):
+    assert said_of([(11, Started(trial("a"), 0))], clock) == ["0 of 4 trials in 11 s"]
+
+
+def test_what_failed_is_named(clock):
+    lines = said_of([(1, Started(trial("a"), 0)), (2, finished("a", "failed", "no data"))], clock)
+    assert lines == ["failed: family/study  seed 0: no data"]
+
+
+def test_bars_show_how_much_time_is_left(clock):
+    events = [(0, Started(trial("a"), 0)), (60, Progressed(trial("a"), 1, 2, 0.25))]
+    drawn = "\n".join(said_of(events, clock, terminal=True))
+    assert "0/4" in drawn
+    assert "7 min 0 s left" in drawn
+    assert "loss 0.25" in drawn
