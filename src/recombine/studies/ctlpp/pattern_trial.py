@@ -51,9 +51,9 @@ MUON: dict[str, Any] = {"b2": 0.95, "falls": True, "matrix_rate": 3e-3}
 """How encoders learn in minutes; the paper's AdamW takes hours."""
 RECIPES: dict[str, dict[str, Recipe]] = {
     "mini": {
-        "bi-lstm": Recipe(128, 0, 1, 1, 1, 0.1, 128, 3e-3, 0.0, 5.0, 3000, falls=True),
-        "transformer": Recipe(128, 256, 4, 5, 5, 0.1, 128, 1e-3, 0.0025, 1.0, 9000, **MUON),
-        "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 4000, **MUON),
+        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 128, 3e-3, 0.0, 5.0, 4000, falls=True),
+        "transformer": Recipe(128, 256, 4, 5, 5, 0.1, 128, 1e-3, 0.0025, 1.0, 8000, **MUON),
+        "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 6000, **MUON),
     },
     # Section E.1 with the sizes and the dropout of the published code, which alone give the
     # parameters of Table E.1.
@@ -78,7 +78,7 @@ class Config:
     """Sizes and rates of the networks: those of the paper, or smaller ones."""
     symbols: int = 4
     """How many symbols there are."""
-    functions: int = 16
+    functions: int = 20
     """How many functions there are."""
     longest: int = 4
     """Functions of the longest items."""
@@ -92,7 +92,7 @@ class Config:
     """Train all items of two functions that training allows."""
     train: int | None = None
     """Items of training, beside those that it must have; none: half of all that there are."""
-    evenness: float = 0.5
+    evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
     tested: int = 1000
