@@ -198,7 +198,7 @@ study = Study(
             settings=SMOKE,
             cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=3, conditions=ALL, settings=AS_IN_CODE, cost="not yet measured"),
+        "laptop": Preset(seeds=3, conditions=ALL, settings=AS_IN_CODE, cost="40 min on two cores"),
         "paper": Preset(
             seeds=25,
             conditions=ALL,
