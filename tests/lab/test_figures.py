@@ -333,6 +333,9 @@ def test_an_edge_that_skips_a_layer_passes_by_the_node_between():
     figure = figures.graph(NODES, [*EDGES, ("x", "y", "")], highlight=[("x", "y")])
     skip = lines(figure)[figures.PALETTE[1]]
     assert skip.y[np.nanargmin(np.abs(skip.x - 1))] > 0.5
+    bottom, top = figure.layout.yaxis.range
+    assert bottom < np.nanmin(skip.y)
+    assert np.nanmax(skip.y) < top
 
 
 def test_an_edge_to_nowhere_is_refused():

@@ -35,6 +35,7 @@ def graph(
     chosen = {tuple(edge) for edge in highlight or ()}
     figure = go.Figure()
     labels: list[dict[str, Any]] = []
+    drawn = []
     for colored in (False, True):
         lines = [
             (e, _line(places[e[0]], places[e[1]], bend))
@@ -45,6 +46,7 @@ def graph(
             color = PALETTE[1] if colored else RULE
             figure.add_traces(_arrows([line for _, line in lines], color, 3 if colored else 1.75))
         for (_, _, label), line in lines:
+            drawn.append(line)
             if label:
                 x, y = line[int(0.42 * len(line))]
                 color = PALETTE[1] if colored else MUTED
@@ -72,9 +74,12 @@ def graph(
     ]  # fmt: skip
     layers = len(set(at[:, 0]))
     tallest = max(np.unique(at[:, 0], return_counts=True)[1])
-    low, high = at[:, 1].min(), at[:, 1].max()
+    low, high = at[:, 1].min() - 0.8, at[:, 1].max() + 0.6
+    # Bent edges may reach beyond the nodes.
+    heights = np.concatenate([at, *drawn])[:, 1]
+    bottom, top = min(low, heights.min() - 0.1), max(high, heights.max() + 0.1)
     hidden = {"visible": False, "fixedrange": True}
-    height = int(ROW * max(tallest, 2) + 50)
+    height = int((ROW * max(tallest, 2) + 50) * (top - bottom) / (high - low))
     figure.update_layout(
         template=template(),
         annotations=labels,
@@ -82,7 +87,7 @@ def graph(
         height=height,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         xaxis=hidden | {"range": [at[:, 0].min() - 0.35, at[:, 0].max() + 0.35]},
-        yaxis=hidden | {"range": [low - 0.8, high + 0.6]},
+        yaxis=hidden | {"range": [bottom, top]},
         meta={"narrow": {"layout": {"width": None, "height": height}}},
     )
     return figure
