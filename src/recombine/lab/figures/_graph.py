@@ -35,18 +35,20 @@ def graph(
     chosen = {tuple(edge) for edge in highlight or ()}
     figure = go.Figure()
     labels: list[dict[str, Any]] = []
-    drawn = []
+    lines = [
+        (e, _line(places[e[0]], places[e[1]], bend))
+        for e, bend in zip(edges, _bends(edges, places), strict=True)
+    ]
     for colored in (False, True):
-        lines = [
-            (e, _line(places[e[0]], places[e[1]], bend))
-            for e, bend in zip(edges, _bends(edges, places), strict=True)
+        shown = [
+            (e, line)
+            for e, line in lines
             if (tuple(e) in chosen or tuple(e[:2]) in chosen) is colored
         ]
-        if lines:
+        if shown:
             color = PALETTE[1] if colored else RULE
-            figure.add_traces(_arrows([line for _, line in lines], color, 3 if colored else 1.75))
-        for (_, _, label), line in lines:
-            drawn.append(line)
+            figure.add_traces(_arrows([line for _, line in shown], color, 3 if colored else 1.75))
+        for (_, _, label), line in shown:
             if label:
                 x, y = line[int(0.42 * len(line))]
                 color = PALETTE[1] if colored else MUTED
@@ -76,7 +78,7 @@ def graph(
     tallest = max(np.unique(at[:, 0], return_counts=True)[1])
     low, high = at[:, 1].min() - 0.8, at[:, 1].max() + 0.6
     # Bent edges may reach beyond the nodes.
-    heights = np.concatenate([at, *drawn])[:, 1]
+    heights = np.concatenate([at, *(line for _, line in lines)])[:, 1]
     bottom, top = min(low, heights.min() - 0.1), max(high, heights.max() + 0.1)
     hidden = {"visible": False, "fixedrange": True}
     height = int((ROW * max(tallest, 2) + 50) * (top - bottom) / (high - low))
