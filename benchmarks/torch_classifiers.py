@@ -127,8 +127,8 @@ class Gated(nn.Module):
     def forward(self, x, mask):
         a = self.norm(x + self.drop(self.attention(x, mask)))
         if self.residual:
-            data = self.finish(self.outer(F.gelu(self.inner(a), approximate="tanh")) + a)
-            gate = torch.sigmoid(self.gate2(F.gelu(self.gate1(a), approximate="tanh")))
+            data = self.finish(self.outer(F.gelu(self.inner(a))) + a)
+            gate = torch.sigmoid(self.gate2(F.gelu(self.gate1(a))))
         else:
             data = self.finish(self.outer(self.drop(F.relu(self.inner(a)))))
             gate = torch.sigmoid(self.gate2(self.drop(F.relu(self.gate1(a)))))

@@ -30,7 +30,7 @@ class RelativeScores(AbstractScores):
 
     With a gate, the positional key becomes W (r_i p_{j−i} + (1 − r_i) p_j), where r_i is a number a
     head, the sigmoid of a linear function of column i: a column chooses between relative and
-    absolute positions.
+    absolute positions. Signs are those of the published code; Appendix D.2 prints p_{i−j}.
     """
 
     position: Float[Array, "size size"]
@@ -40,6 +40,8 @@ class RelativeScores(AbstractScores):
     position_bias: Float[Array, "heads head_size"]
     """v."""
     scale: Float[Array, ""]
+    unread: Float[Array, ""]
+    """A number that the published networks hold and never read; it counts in Table E.1."""
     gate: Dense | None
     rate: float = eqx.field(static=True)
 
@@ -63,6 +65,7 @@ class RelativeScores(AbstractScores):
         self.content_bias = jnp.zeros((heads, size // heads))
         self.position_bias = jnp.zeros((heads, size // heads))
         self.scale = jnp.asarray((size // heads) ** -0.5)
+        self.unread = jnp.zeros(())
         self.gate = Dense.uniform(size, heads, key=of_gate) if gated else None
         self.rate = dropout
 

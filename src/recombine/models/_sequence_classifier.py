@@ -29,7 +29,8 @@ class SequenceClassifier(eqx.Module):
     """An encoder: tokens → columns → steps of layers → one column → classes.
 
     ```python
-    model = neural_data_router(12, 8, size=64, hidden=128, heads=1, steps=9, key=key)
+    sizes = EncoderConfig(size=64, hidden=128, heads=1, steps=9)
+    model = neural_data_router(12, 8, sizes, key=key)
     logits = model(tokens, lengths)  # evaluation
     logits = model(tokens, lengths, key=key)  # training: with dropout
     ```
