@@ -127,7 +127,9 @@ def test_drawn_items_are_uniform_at_every_choice():
 
 
 @pytest.mark.parametrize("overlap", [4, 8, 12, 16])
-@pytest.mark.parametrize(("shared", "sizes"), [(2, (5, 5)), (3, (6, 5)), (5, (7, 6)), (6, (7, 7))])
+@pytest.mark.parametrize(
+    ("shared", "sizes"), [(2, (5, 5)), (3, (6, 5)), (4, (6, 6)), (5, (7, 6)), (6, (7, 7))]
+)
 def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared, sizes):
     after_a, after_b = tasks.overlap_symbols(overlap, 8, shared, np.random.default_rng(0))
     assert (after_a | after_b).all()
@@ -137,6 +139,12 @@ def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared
     around = -(-8 // shared)
     for start in range(0, overlap - around + 1, around):
         assert (after_a & after_b)[start : start + around].any(axis=0).all()
+
+
+def test_a_symbol_that_is_left_over_goes_to_either_side():
+    after_a, after_b = tasks.overlap_symbols(64, 8, 7, np.random.default_rng(0))
+    assert (after_a.sum(axis=1) + after_b.sum(axis=1) == 8 + 7).all()
+    assert 16 < (after_a.sum(axis=1) == 8).sum() < 48
 
 
 @pytest.mark.parametrize(("overlap", "shared", "pairs"), [(4, 2, 1064), (16, 6, 1152)])
