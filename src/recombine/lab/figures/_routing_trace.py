@@ -14,7 +14,7 @@ from ._steps import add_steps
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_HEADS = 6
+MOST_HEADS = 16
 """More heads than this are not drawn one by one."""
 
 

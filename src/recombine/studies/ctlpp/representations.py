@@ -214,8 +214,8 @@ def draw_noise(results: Results):
     return first_maps(results, network="one code", noise=NOISE)
 
 
-def draw_trained(results: Results):
-    return first_maps(results, network="trained", variant="R")
+def draw_trained(variant: str):
+    return lambda results: first_maps(results, network="trained", variant=variant)
 
 
 def draw_compatibility(results: Results):
@@ -365,10 +365,16 @@ study = Study(
             draw_noise,
         ),
         Figure(
-            "trained",
-            "A trained NDR",
-            "Figures E.6 and E.7, at preset paper only; see also the study of patterns.",
-            draw_trained,
+            "trained-r",
+            "An NDR trained on R",
+            "Figures E.5 and E.6, at preset paper only; see also the study of patterns.",
+            draw_trained("R"),
+        ),
+        Figure(
+            "trained-a",
+            "An NDR trained on A",
+            "Figure E.7, at preset paper only.",
+            draw_trained("A"),
         ),
     ),
     notes="The paper shows maps of single trained networks, and prints no numbers of them. Here "
