@@ -91,7 +91,9 @@ class Config:
     include_all_pairs: bool = False
     """Train all items of two functions that training allows."""
     train: int | None = None
-    """Items of training, beside those that it must have; none: half of all that there are."""
+    """Items of training, beside those that it must have; none: all that `fill` allows."""
+    fill: float = 0.5
+    """Which fraction of all items of a length training and the IID test may have together."""
     evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
@@ -202,8 +204,9 @@ def trial(config: Config, key, run: Run) -> None:
     seed = seed_of(config, data_key)
     task, frame, recipe = task_of(config, seed), frame_of(config), recipe_of(config)
     sets = task.sets(
-        train=config.train, iid=config.tested, ood=config.tested, diagnostics=True, seed=seed
-    )
+        train=config.train, iid=config.tested, ood=config.tested, fill=config.fill,
+        diagnostics=True, seed=seed,
+    )  # fmt: skip
     # A test may ask for what no item has, such as symbols that are not shared where all are.
     tests = {name: frame(items) for name, items in sets.items() if len(items)}
     train = tests.pop("train")

