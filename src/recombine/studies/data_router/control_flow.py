@@ -139,9 +139,7 @@ study = Study(
             settings=SMOKE,
             cost="10 s on two cores",
         ),
-        "laptop": Preset(
-            seeds=3, conditions=on_laptop(SHOWN), cost="30 min on two cores"
-        ),
+        "laptop": Preset(seeds=3, conditions=on_laptop(SHOWN), cost="30 min on two cores"),
         "paper": Preset(
             seeds=5,
             conditions=tuple({**c, **TABLE_D3[c["model"]]} for c in SHOWN),
