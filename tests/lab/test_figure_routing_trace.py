@@ -43,7 +43,7 @@ def test_heads_have_panels_of_their_own_if_they_are_few():
     figure = figures.routing_trace(WORDS, ATTENTION, heads=True)
     assert [trace.name for trace in figure.data] == ["attention", "head 1", "head 2"]
     np.testing.assert_array_equal(figure.frames[1].data[2].z, ATTENTION[1, 1, :4, :4])
-    many = figures.routing_trace(WORDS, RANDOM.random((2, 16, 4, 4)), heads=True)
+    many = figures.routing_trace(WORDS, RANDOM.random((2, 17, 4, 4)), heads=True)
     assert len(many.data) == 1
 
 
