@@ -185,7 +185,7 @@ study = Study(
     ),
     beside=tuple(
         row
-        for model in MODELS
+        for model in LAPTOP_MODELS
         for row in (
             beside("table-5.3", model, "200k", "iid"),
             beside("table-5.3", model, "200k", "deeper"),

@@ -132,8 +132,7 @@ study = Study(
         ),
     ),
     beside=tuple(
-        beside(model, readout, direction, metric)
-        for model in MODELS
+        beside(GATED, readout, direction, metric)
         for metric in ("iid", "longer")
         for readout in READOUTS
         for direction in DIRECTIONS
