@@ -32,7 +32,7 @@ def converged(results: Results, metric: str, model: str, **setting) -> np.ndarra
     runs = results.where(model=model, **setting)
     values = runs.metric(metric)[runs.metric("iid") > CONVERGED]
     if not len(values):
-        where = ", ".join(f"{name}={value}" for name, value in setting.items())
+        where = ", ".join(f"{name}={value}" for name, value in setting.items()) or "any setting"
         raise Missing(f"no {MODELS[model]} with {where} learned anything")
     return values
 
@@ -84,7 +84,7 @@ def router_fails_on_r(results: Results) -> Judgement:
 
 
 def none_succeeds_on_a(results: Results) -> Judgement:
-    rate = {v: each(results, "success", ATTENTION, v) for v in VARIANTS}
+    rate = {v: each(results, "success", ATTENTION, [v]) for v in VARIANTS}
     highest = {MODELS[m]: converged(results, "ood", m, variant="A").max() for m in ATTENTION}
     evidence = {
         "share of runs above 0.95 on A (bound: 0)": rate["A"],
