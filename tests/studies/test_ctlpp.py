@@ -21,10 +21,7 @@ def as_published(config, seed):
         ("bi-lstm", "A"): 0.95, ("transformer", "A"): 0.21, ("ndr", "A"): 0.34,
         ("bi-lstm", "R"): 1.0, ("transformer", "R"): 0.75, ("ndr", "R"): 0.75,
     }[config.model, config.variant]  # fmt: skip
-    return {
-        "iid": 1.0, "ood": ood, "success": float(ood > 0.95), "within": 0.9, "across": 0.8,
-        "rand_index": 0.3,
-    }  # fmt: skip
+    return {"iid": 1.0, "ood": ood, "within": 0.9, "across": 0.8, "rand_index": 0.3}
 
 
 def changed(values, metrics, **condition):
@@ -48,7 +45,7 @@ def test_every_claim_on_patterns_holds_on_what_the_paper_shows(claim):
         ("iid-is-learned", {"iid": 0.97}, {"model": "transformer", "variant": "R"}),
         ("the-lstm-generalizes", {"ood": 0.89}, {"model": "bi-lstm", "variant": "A"}),
         ("attention-fails-on-a", {"ood": 0.71}, {"model": "ndr", "variant": "A"}),
-        ("no-success-on-a", {"success": 1.0}, {"model": "transformer", "variant": "A"}),
+        ("no-success-on-a", {"ood": 0.96}, {"model": "transformer", "variant": "A"}),
         ("the-router-fails-on-r", {"ood": 0.91}, {"model": "ndr", "variant": "R"}),
         ("a-is-harder", {"ood": 0.2}, {"model": "transformer", "variant": "R"}),
         ("groups-show-in-representations", {"across": 0.91}, {"model": "ndr", "variant": "R"}),

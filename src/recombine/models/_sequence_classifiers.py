@@ -269,7 +269,7 @@ def _post_norm(
     )
 
 
-def gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
+def _gelu(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """x Φ(x) itself, as in the published code; JAX approximates it unless told otherwise."""
     return jax.nn.gelu(x, approximate=False)
 
@@ -297,7 +297,7 @@ def _copy_gate(
         Dense(data, jnp.zeros(d), False),
         Dense(_uniform((d, d), 2 * d, key=keys[3]), jnp.full(d, -3.0), False),
         _norm(d) if norm else None,
-        gelu if residual else jax.nn.relu,
+        _gelu if residual else jax.nn.relu,
         residual,
         config.dropout,
         0.0 if residual else config.dropout,

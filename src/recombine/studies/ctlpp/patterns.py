@@ -19,7 +19,7 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .pattern_trial import CONVERGED, MODELS, Config, task_of, trial
+from .pattern_trial import CONVERGED, MODELS, SUCCESS, Config, task_of, trial
 from .symbols import first_maps
 
 VARIANTS = ("A", "R")
@@ -35,6 +35,11 @@ def converged(results: Results, metric: str, model: str, **setting) -> np.ndarra
         where = ", ".join(f"{name}={value}" for name, value in setting.items()) or "any setting"
         raise Missing(f"no {MODELS[model]} with {where} learned anything")
     return values
+
+
+def successes(results: Results, model: str, variant: str) -> np.ndarray:
+    """Which of the runs that count generalize: 1 or 0."""
+    return (converged(results, "ood", model, variant=variant) > SUCCESS).astype(float)
 
 
 def each(results: Results, metric: str, models=tuple(MODELS), variants=VARIANTS):
@@ -84,7 +89,7 @@ def router_fails_on_r(results: Results) -> Judgement:
 
 
 def none_succeeds_on_a(results: Results) -> Judgement:
-    rate = {v: each(results, "success", ATTENTION, [v]) for v in VARIANTS}
+    rate = {v: {MODELS[m]: successes(results, m, v).mean() for m in ATTENTION} for v in VARIANTS}
     highest = {MODELS[m]: converged(results, "ood", m, variant="A").max() for m in ATTENTION}
     evidence = {
         "share of runs above 0.95 on A (bound: 0)": rate["A"],
@@ -153,10 +158,6 @@ def draw_maps(results: Results):
 
 
 def published(model: str, variant: str, metric: str):
-    if metric == "success":
-        return reference(
-            "ctlpp", artifact="text-6.3.1", task=f"CTL++ {variant}", model=MODELS[model]
-        )
     settings = {
         "iid": "IID test (1000 examples, training sampling graph)",
         "ood": "OOD test (1000 examples, held-out compositional pattern)",
@@ -171,11 +172,18 @@ def published(model: str, variant: str, metric: str):
 
 
 def beside(model: str, variant: str, metric: str) -> Beside:
-    what = {"iid": "IID accuracy", "ood": "OOD accuracy", "success": "OOD accuracy above 0.95"}
     return Beside(
-        f"{what[metric]}, {MODELS[model]} on {variant}",
+        f"{metric.upper()} accuracy, {MODELS[model]} on {variant}",
         published(model, variant, metric),
         lambda results: converged(results, metric, model, variant=variant),
+    )
+
+
+def success_beside(model: str, variant: str) -> Beside:
+    return Beside(
+        f"OOD accuracy above {SUCCESS:g}, {MODELS[model]} on {variant}",
+        reference("ctlpp", artifact="text-6.3.1", task=f"CTL++ {variant}", model=MODELS[model]),
+        lambda results: successes(results, model, variant),
     )
 
 
@@ -288,7 +296,7 @@ study = Study(
     beside=tuple(
         beside(m, v, metric) for v in VARIANTS for m in MODELS for metric in ("iid", "ood")
     )
-    + tuple(beside(m, v, "success") for v in VARIANTS for m in ATTENTION),
+    + tuple(success_beside(m, v) for v in VARIANTS for m in ATTENTION),
     notes="The preset laptop has a smaller task and smaller networks than the paper: 4 symbols, 20 "
     "functions, at most 4 of them, encoders of 5 shared layers. The paper's numbers, of 8 symbols, "
     "32 functions and 25 seeds, stand beside ours for orientation. Items are those "
