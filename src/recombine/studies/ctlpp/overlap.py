@@ -16,19 +16,10 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .pattern_trial import CONVERGED, MODELS, Config, task_of, trial
-from .patterns import AS_PUBLISHED, SMOKE, converged
+from .pattern_trial import MODELS, Config, task_of, trial
+from .patterns import AS_PUBLISHED, SMOKE, by_seed, converged
 
 ROUTER = "ndr"
-
-
-def cell(results: Results, overlap: int, shared: int, model: str = ROUTER) -> np.ma.MaskedArray:
-    """OOD accuracy, one value a seed; masked where a run does not count."""
-    setting = {"model": model, "overlap": overlap, "shared": shared}
-    ood, iid = (results.metric(name, **setting) for name in ("ood", "iid"))
-    if iid.max() <= CONVERGED:
-        raise Missing(f"no {MODELS[model]} with {overlap=}, {shared=} learned anything")
-    return np.ma.masked_where(iid <= CONVERGED, ood)
 
 
 def gain(most: np.ma.MaskedArray, least: np.ma.MaskedArray) -> dict:
@@ -41,7 +32,10 @@ def gain(most: np.ma.MaskedArray, least: np.ma.MaskedArray) -> dict:
 
 def cells(results: Results, model: str = ROUTER) -> dict[tuple[int, int], np.ma.MaskedArray]:
     """OOD accuracy by overlapping functions and shared symbols."""
-    return {pair: cell(results, *pair, model) for pair in pairs_of(results.where(model=model))}
+    return {
+        (overlap, shared): by_seed(results, "ood", model, overlap=overlap, shared=shared)
+        for overlap, shared in pairs_of(results.where(model=model))
+    }
 
 
 def pairs_of(runs: Results) -> list[tuple[int, int]]:
@@ -133,7 +127,7 @@ def draw_sweep(results: Results):
 
 def mean_or_nothing(results: Results, overlap: int, shared: int, model: str) -> float:
     try:
-        return float(cell(results, overlap, shared, model).mean())
+        return float(by_seed(results, "ood", model, overlap=overlap, shared=shared).mean())
     except Missing:
         return float("nan")
 

@@ -27,14 +27,18 @@ ATTENTION = ("transformer", "ndr")
 """The networks whose tests fail in the paper."""
 
 
-def converged(results: Results, metric: str, model: str, **setting) -> np.ndarray:
-    """A metric of the runs that count: those that learned what they were trained on."""
-    runs = results.where(model=model, **setting)
-    values = runs.metric(metric)[runs.metric("iid") > CONVERGED]
-    if not len(values):
+def by_seed(results: Results, metric: str, model: str, **setting) -> np.ma.MaskedArray:
+    """A metric, one value a seed; masked where a run did not learn what it was trained on."""
+    values, iid = (results.metric(name, model=model, **setting) for name in (metric, "iid"))
+    if iid.max() <= CONVERGED:
         where = ", ".join(f"{name}={value}" for name, value in setting.items()) or "any setting"
         raise Missing(f"no {MODELS[model]} with {where} learned anything")
-    return values
+    return np.ma.masked_where(iid <= CONVERGED, values)
+
+
+def converged(results: Results, metric: str, model: str, **setting) -> np.ndarray:
+    """A metric of the runs that count: those that learned what they were trained on."""
+    return by_seed(results, metric, model, **setting).compressed()
 
 
 def successes(results: Results, model: str, variant: str) -> np.ndarray:
