@@ -51,7 +51,7 @@ MUON: dict[str, Any] = {"b2": 0.95, "falls": True, "matrix_rate": 3e-3}
 """How encoders learn in minutes; the paper's AdamW takes hours."""
 RECIPES: dict[str, dict[str, Recipe]] = {
     "mini": {
-        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 128, 3e-3, 0.0, 5.0, 10_000),
+        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 128, 3e-3, 0.0, 5.0, 16_000),
         "transformer": Recipe(128, 256, 4, 5, 5, 0.0, 128, 1e-3, 0.0025, 1.0, 10_000, **MUON),
         "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 8000, **MUON),
     },
