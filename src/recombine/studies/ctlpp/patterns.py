@@ -220,7 +220,7 @@ study = Study(
             settings=SMOKE,
             cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=3, conditions=ALL, settings=AS_IN_CODE, cost="45 min on two cores"),
+        "laptop": Preset(seeds=3, conditions=ALL, settings=AS_IN_CODE, cost="55 min on two cores"),
         "paper": Preset(
             seeds=25,
             conditions=ALL,
