@@ -191,7 +191,7 @@ def success_beside(model: str, variant: str) -> Beside:
     )
 
 
-# The longest trials first, so that no core has to wait for the last one.
+# Transformers take longest and come first, so that no core has to wait for the last one.
 ALL = grid(model=("transformer", "ndr", "bi-lstm"), variant=VARIANTS)
 SMOKE = {
     "steps": 2, "every": 1, "batch": 8, "size": 8, "layers": 2, "longest": 2, "tested": 20,
