@@ -1,5 +1,7 @@
 """The studies of nested expressions: claims can hold and can fail, and trials do what they say."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -118,19 +120,20 @@ def test_the_list_of_the_paper_has_its_value():
     assert small.depths_of(small.read([listops_trial.Config().shown])).tolist() == [4]
 
 
-def test_batches_are_of_one_depth_or_of_like_lengths():
-    by_depth = arithmetic.Config(train=200, evaluated=20)
-    task = arithmetic.task_of(by_depth)
-    sources, seen, tests, shares = expression_trial.data_of(by_depth, task, jax.random.key(0))
-    assert [set(task.depths_of(part).tolist()) for part in sources] == [{1}, {2}, {3}]
-    assert shares.tolist() == [1, 1, 1]
+def test_batches_are_of_like_lengths():
+    config = arithmetic.Config(train=200, evaluated=20, buckets=2)
+    task = arithmetic.task_of(config)
+    (short, long), seen, tests, shares = expression_trial.data_of(config, task, jax.random.key(0))
+    assert short.lengths.max() < long.lengths.min()
+    # 200 that are nested, and all single operations.
+    assert len(short) + len(long) == 250
+    assert shares is None
     assert seen.vocabulary[-2:] == ("B", "E")
     assert set(tests) == {"iid", "depth_valid", "deeper"}
     assert set(task.depths_of(tests["deeper"]).tolist()) == {5}
-    by_length = arithmetic.Config(model="LSTM", train=200, evaluated=20, by_depth=False, buckets=2)
-    short, long = expression_trial.data_of(by_length, task, jax.random.key(0))[0]
-    assert short.lengths.max() < long.lengths.min()
-    assert len(short) + len(long) == sum(len(part) for part in sources)
+    recurrent = dataclasses.replace(config, model="LSTM")
+    _, seen, *_ = expression_trial.data_of(recurrent, task, jax.random.key(0))
+    assert "B" not in seen.vocabulary
 
 
 def test_the_early_network_is_chosen_of_the_first_ones():
@@ -179,7 +182,7 @@ def test_settings_that_make_no_sense_are_refused():
         arithmetic.Config(steps=10, every=3)
     with pytest.raises(ValueError, match="LSTM is no transformer"):
         arithmetic.Config(model="LSTM", readout="first")
-    with pytest.raises(ValueError, match="buckets=2 by length"):
-        arithmetic.Config(buckets=2)
-    with pytest.raises(ValueError, match="early=7000 is not between"):
-        arithmetic.Config(early=7000)
+    with pytest.raises(ValueError, match="steps=500 end before warm_up=600"):
+        arithmetic.Config(steps=500, warm_up=600)
+    with pytest.raises(ValueError, match="early=11000 is not between"):
+        arithmetic.Config(early=11_000)

@@ -39,17 +39,17 @@ class Config:
     """The same of the expressions on which it is tested."""
     train: int = 20_000
     """Expressions to learn."""
-    by_depth: bool = True
-    """Whether a batch is of one depth, all equally often; if not, it is of like lengths."""
-    buckets: int = 1
-    """Sets of like lengths; a batch is of one of them, unless it is of one depth."""
+    buckets: int = 3
+    """Sets of like lengths; a batch is of one of them."""
     size: int = 64
     """Of a column, d_model."""
     hidden: int = 128
     """Units of a feed-forward network, d_FF."""
-    heads: int = 4
+    heads: int = 8
     """Of attention."""
-    layers: int = 8
+    match_bias: float = 0.0
+    """Where the bias of matches starts in geometric attention."""
+    layers: int = 11
     """How many times the layer of a transformer is applied."""
     extra_layers: int = 0
     """How many times more after training."""
@@ -59,7 +59,7 @@ class Config:
     """Numbers that stand for a token in front of an LSTM."""
     recurrent_layers: int = 2
     """Of an LSTM."""
-    dropout: float = 0.1
+    dropout: float = 0.2
     """Of columns, hidden units, and what an LSTM reads."""
     attention_dropout: float = 0.1
     """Of keys; without relative positions, of the weights of attention."""
@@ -67,21 +67,21 @@ class Config:
     """How often a column is copied in training whatever its gates say."""
     learning_rate: float = 1e-3
     """Of AdamW."""
-    matrix_rate: float | None = None
+    matrix_rate: float | None = 7e-3
     """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
-    b2: float = 0.999
+    b2: float = 0.95
     """Of AdamW: how slowly the mean of squared gradients changes."""
-    warm_up: int = 0
+    warm_up: int = 300
     """Updates over which the learning rate rises."""
-    falls: bool = False
+    falls: bool = True
     """Whether it then falls to 0 until the last update, or stays."""
     weight_decay: float = 0.01
     """Of AdamW."""
     clip: float = 1.0
     """Norm to which longer gradients are cut."""
-    batch: int = 128
+    batch: int = 64
     """Expressions a step."""
-    steps: int = 6000
+    steps: int = 10_000
     """Updates."""
     every: int = 500
     """Updates between two measurements."""
@@ -95,8 +95,6 @@ class Config:
             raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
         if self.model in RECURRENT and (self.readout != "last" or self.extra_layers):
             raise ValueError(f"{self.model} is no transformer: it has no readout or extra layers")
-        if self.by_depth and self.buckets > 1:
-            raise ValueError(f"buckets={self.buckets} by length, but a batch is of one depth")
 
 
 class Learned(NamedTuple):
@@ -113,7 +111,6 @@ class Learned(NamedTuple):
 def data_of(config: Config, task, key) -> tuple[tuple, Any, dict[str, Any], Any]:
     """Sources of batches, training items to measure, tests by name, and shares of the sources."""
     import jax
-    import jax.numpy as jnp
 
     seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
     sets = task.sets(train=config.train, iid=config.evaluated, tests=config.evaluated, seed=seed)
@@ -122,13 +119,7 @@ def data_of(config: Config, task, key) -> tuple[tuple, Any, dict[str, Any], Any]
     if config.model not in RECURRENT:
         sets = {name: part.framed() for name, part in sets.items()}
     train = sets.pop("train")
-    sources, shares = train.buckets(config.buckets), None
-    if config.by_depth:
-        depths = task.depths_of(train)
-        by_depth = [train[depths == depth] for depth in np.unique(depths)]
-        sources = tuple(part.sized(int(part.lengths.max())) for part in by_depth)
-        shares = jnp.ones(len(sources))
-    return sources, train[: config.evaluated], sets, shares
+    return train.buckets(config.buckets), train[: config.evaluated], sets, None
 
 
 def learn(config: Config, task, key, run: Run) -> Learned:
@@ -145,6 +136,7 @@ def learn(config: Config, task, key, run: Run) -> Learned:
     made = eqx.filter_jit(plain_network)(
         config, len(seen.vocabulary) - 1, seen.classes, key=weight_key,
         recurrent_layers=config.recurrent_layers, test_layers=config.layers + config.extra_layers,
+        match_bias=config.match_bias,
     )  # fmt: skip
     fitted = fit(config, made, data, batch_key, run, test="deeper")
     run.metric("majority", probes.majority_share(tests["deeper"]))

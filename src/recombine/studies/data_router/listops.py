@@ -7,6 +7,7 @@ from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Stu
 from . import DOCUMENT
 from .expression_results import (
     LAPTOP_MODELS,
+    ON_LAPTOP,
     SMOKE,
     all_learn,
     beside,
@@ -19,7 +20,8 @@ from .expression_results import (
 )
 from .expression_trial import MODELS
 from .listops_trial import GATED, Config, trial
-from .lookup_results import mean, present
+from .lookup_results import LEARNING_AS_PUBLISHED, mean, present
+from .lookup_trial import RECURRENT
 
 LEARNED = 0.97
 """Accuracy of all networks on lists as in training, at least."""
@@ -96,7 +98,7 @@ TABLE_D5: dict[str, dict[str, Any]] = {
     "NDR": GATED_SETTINGS | {"hidden": 1024, "extra_layers": 4},
 }
 """The paper's settings of every network."""
-AS_PUBLISHED: dict[str, Any] = {
+AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "operators": ("MIN", "MAX", "MED", "SM"), "digits": 10, "most_arguments": 5, "longest": 50,
     "depths": (1, 5), "valid_depths": (6, 6), "deeper_depths": (7, 8), "train": 1_000_000,
     "buckets": 10, "heads": 16, "batch": 512, "every": 1000, "shown": EXAMPLE,
@@ -122,7 +124,7 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=tuple(
-                {"model": model, "readout": "last" if "LSTM" in model else "first"}
+                {"model": model, **ON_LAPTOP[model]} | ({} if model in RECURRENT else FIRST_COLUMN)
                 for model in LAPTOP_MODELS
             ),
             cost="not yet measured; about 90 min on two cores",

@@ -30,8 +30,6 @@ class Config(ExpressionConfig):
     valid_depths: tuple[int, int] = (3, 3)
     deeper_depths: tuple[int, int] = (4, 4)
     train: int = 100_000
-    by_depth: bool = False
-    buckets: int = 3
     layers: int = 10
     shown: str = "[SM [MAX [MIN 4 [MAX 2 3 0 ] ] 1 ] 1 [MIN 3 2 ] ]"
     """The list on which a network is watched at work."""
