@@ -8,7 +8,7 @@ import numpy as np
 from recombine import probes, tasks
 from recombine.lab import Run
 
-from .lookup_trial import RECURRENT, Readout, fit, plain_network
+from .networks import RECURRENT, NetworkConfig, fit, plain_network
 
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ abs/rel + gate", "NDR"
@@ -20,13 +20,11 @@ MODELS: tuple[Model, ...] = (
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(NetworkConfig):
     """Settings of the studies of nested expressions."""
 
     model: Model = "NDR"
     """The network, by its name in Tables 5.3 and 5.4."""
-    readout: Readout = "last"
-    """The column of a transformer from which the value is read."""
     digits: int = 5
     """How many digits there are, from 0 on; sums and products are modulo this number."""
     longest: int = 25
@@ -40,61 +38,20 @@ class Config:
     train: int = 20_000
     """Expressions to learn."""
     buckets: int = 3
-    """Sets of like lengths; a batch is of one of them."""
     size: int = 64
-    """Of a column, d_model."""
     hidden: int = 128
-    """Units of a feed-forward network, d_FF."""
-    heads: int = 8
-    """Of attention."""
-    match_bias: float = 0.0
-    """Where the bias of matches starts in geometric attention."""
     layers: int = 11
-    """How many times the layer of a transformer is applied."""
     extra_layers: int = 0
-    """How many times more after training."""
-    units: int = 64
-    """Units of an LSTM in each direction."""
-    embedding: int = 64
-    """Numbers that stand for a token in front of an LSTM."""
+    """How many times more the layer of a transformer is applied after training."""
     recurrent_layers: int = 2
     """Of an LSTM."""
     dropout: float = 0.2
-    """Of columns, hidden units, and what an LSTM reads."""
-    attention_dropout: float = 0.1
-    """Of keys; without relative positions, of the weights of attention."""
-    gate_dropout: float = 0.1
-    """How often a column is copied in training whatever its gates say."""
-    learning_rate: float = 1e-3
-    """Of AdamW."""
-    matrix_rate: float | None = 7e-3
-    """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
-    b2: float = 0.95
-    """Of AdamW: how slowly the mean of squared gradients changes."""
-    warm_up: int = 300
-    """Updates over which the learning rate rises."""
-    falls: bool = True
-    """Whether it then falls to 0 until the last update, or stays."""
-    weight_decay: float = 0.01
-    """Of AdamW."""
-    clip: float = 1.0
-    """Norm to which longer gradients are cut."""
-    batch: int = 64
-    """Expressions a step."""
     steps: int = 10_000
-    """Updates."""
-    every: int = 500
-    """Updates between two measurements."""
-    evaluated: int = 1000
-    """Expressions on which accuracy is measured."""
 
     def __post_init__(self) -> None:
-        if self.steps % self.every:
-            raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
-        if self.falls and self.steps <= self.warm_up:
-            raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
-        if self.model in RECURRENT and (self.readout != "last" or self.extra_layers):
-            raise ValueError(f"{self.model} is no transformer: it has no readout or extra layers")
+        super().__post_init__()
+        if self.model in RECURRENT and self.extra_layers:
+            raise ValueError(f"{self.model} is no transformer: it has no extra layers")
 
 
 class Learned(NamedTuple):
@@ -136,7 +93,6 @@ def learn(config: Config, task, key, run: Run) -> Learned:
     made = eqx.filter_jit(plain_network)(
         config, len(seen.vocabulary) - 1, seen.classes, key=weight_key,
         recurrent_layers=config.recurrent_layers, test_layers=config.layers + config.extra_layers,
-        match_bias=config.match_bias,
     )  # fmt: skip
     fitted = fit(config, made, data, batch_key, run, test="deeper")
     run.metric("majority", probes.majority_share(tests["deeper"]))

@@ -21,7 +21,7 @@ from .expression_results import (
 from .expression_trial import MODELS
 from .listops_trial import GATED, Config, trial
 from .lookup_results import LEARNING_AS_PUBLISHED, mean, present
-from .lookup_trial import RECURRENT
+from .networks import RECURRENT
 
 LEARNED = 0.97
 """Accuracy of all networks on lists as in training, at least."""

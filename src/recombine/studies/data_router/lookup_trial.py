@@ -5,22 +5,22 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from recombine import learning, models, probes, tasks
+from recombine import learning, probes, tasks
 from recombine.lab import Run
+
+from .networks import RECURRENT, NetworkConfig, fit, plain_network
 
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "DNC", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
     "+ geom.", "NDR",
 ]  # fmt: skip
 Direction = Literal["forward", "backward"]
-Readout = Literal["first", "last"]
 Halting = Literal["none", "A", "U"]
-RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(NetworkConfig):
     """Settings of the studies of table lookup."""
 
     model: Model = "NDR"
@@ -28,10 +28,10 @@ class Config:
     direction: Direction = "backward"
     """forward: the symbol is written first, then functions in the order in which they apply;
     backward: the reverse."""
-    readout: Readout = "last"
-    """The column of a transformer from which the symbol is read."""
     halting: Halting = "none"
     """Adaptive computation time of a transformer, after Graves (A) or Dehghani et al. (U)."""
+    ponder: float = 0.03
+    """The price of computing long, if time is adaptive."""
     symbols: int = 6
     """How many symbols there are."""
     functions: int = 8
@@ -44,77 +44,22 @@ class Config:
     """The same of the items on which it is tested."""
     published: bool = False
     """Tables and sets of items as published, or tables of the seed and fresh items every step."""
-    buckets: int = 5
-    """Sets of like lengths; a batch is of one of them."""
-    size: int = 128
-    """Of a column, d_model."""
-    hidden: int = 256
-    """Units of a feed-forward network, d_FF."""
-    heads: int = 8
-    """Of attention."""
     match_bias: float = -2.0
-    """Where the bias of matches starts in geometric attention."""
-    layers: int = 10
-    """How many times the layer of a transformer is applied."""
-    units: int = 64
-    """Units of an LSTM in each direction, and of the one that controls a DNC."""
     embedding: int = 16
-    """Numbers that stand for a token in front of them."""
     cells: int = 12
     """Of the memory of a DNC."""
     word: int = 32
     """Numbers of a cell."""
     read_heads: int = 4
     """That read them at a time."""
-    dropout: float = 0.1
-    """Of columns, hidden units, and what an LSTM reads."""
-    attention_dropout: float = 0.1
-    """Of keys; without relative positions, of the weights of attention."""
-    gate_dropout: float = 0.1
-    """How often a column is copied in training whatever its gates say."""
-    ponder: float = 0.03
-    """The price of computing long, if time is adaptive."""
     learning_rate: float = 3e-3
-    """Of AdamW."""
-    matrix_rate: float | None = 7e-3
-    """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
-    b2: float = 0.95
-    """Of AdamW: how slowly the mean of squared gradients changes."""
-    warm_up: int = 300
-    """Updates over which the learning rate rises."""
-    falls: bool = True
-    """Whether it then falls to 0 until the last update, or stays."""
-    weight_decay: float = 0.01
-    """Of AdamW."""
-    clip: float = 1.0
-    """Norm to which longer gradients are cut."""
-    batch: int = 64
-    """Items a step."""
-    steps: int = 5000
-    """Updates."""
-    every: int = 500
-    """Updates between two measurements."""
-    evaluated: int = 1000
-    """Fresh items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
-        if self.steps % self.every:
-            raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
-        if self.falls and self.steps <= self.warm_up:
-            raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
-        if self.model in RECURRENT and (self.halting != "none" or self.readout != "last"):
-            raise ValueError(f"{self.model} is no transformer: it has no readout and no halting")
+        super().__post_init__()
+        if self.model in RECURRENT and self.halting != "none":
+            raise ValueError(f"{self.model} is no transformer: it has no halting")
         if not 1 <= self.buckets <= self.longest:
             raise ValueError(f"buckets={self.buckets} is not between 1 and longest={self.longest}")
-
-
-class Fitted(NamedTuple):
-    """What training gives."""
-
-    model: Any
-    """The chosen network."""
-    curves: dict[str, np.ndarray]
-    """Measurements during training."""
 
 
 class Learned(NamedTuple):
@@ -193,46 +138,6 @@ def data_of(config: Config, task, framed: bool, key) -> tuple[tuple, Any, dict[s
     return sources, tests.pop("train"), tests, jnp.array([float(len(part)) for part in parts])
 
 
-def plain_network(
-    config: Any,
-    words: int,
-    classes: int,
-    *,
-    recurrent_layers: int = 1,
-    test_layers: int | None = None,
-    match_bias: float = 0.0,
-    key,
-) -> Any:
-    """The network that settings name, without halting.
-
-    **Arguments:**
-
-    - `config`: has the fields of `Config` that say what a network is like.
-    - `recurrent_layers`: of an LSTM.
-    - `test_layers`: how many times the layer of a transformer is applied after training, if this
-        is different.
-    - `match_bias`: of geometric attention.
-    """
-    if config.model == "DNC":
-        return models.MemoryClassifier(
-            words, classes, embedding=config.embedding, units=config.units, cells=config.cells,
-            word=config.word, heads=config.read_heads, dropout=config.dropout, key=key,
-        )  # fmt: skip
-    if config.model in RECURRENT:
-        ways = 1 + (config.model == "Bidirectional LSTM")
-        return models.RecurrentClassifier(
-            words, classes, embedding=config.embedding, units=ways * config.units,
-            layers=recurrent_layers, bidirectional=ways == 2, dropout=config.dropout, key=key,
-        )  # fmt: skip
-    parts = models.EncoderConfig(
-        size=config.size, hidden=config.hidden, heads=config.heads, steps=config.layers,
-        test_steps=test_layers, dropout=config.dropout, attention_dropout=config.attention_dropout,
-        gate_dropout=config.gate_dropout, match_bias=match_bias,
-        reads_last=config.readout == "last",
-    )  # fmt: skip
-    return models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=key)
-
-
 def network(config: Config, words: int, classes: int, *, key) -> Any:
     """The network of a row of Table 5.1, without what has been learned."""
     import jax
@@ -240,53 +145,10 @@ def network(config: Config, words: int, classes: int, *, key) -> Any:
     if config.model in RECURRENT:
         return plain_network(config, words, classes, key=key)
     of_parts, of_halting = jax.random.split(key)
-    encoder = plain_network(config, words, classes, match_bias=config.match_bias, key=of_parts)
+    encoder = plain_network(config, words, classes, key=of_parts)
     if config.halting == "none":
         return encoder
     return encoder.with_adaptive_time(decaying=config.halting == "U", key=of_halting)
-
-
-def fit(config: Any, made, data, key, run: Run, *, test: str = "longer", objective=None) -> Fitted:
-    """Train a network, and report how well it does during training.
-
-    **Arguments:**
-
-    - `config`: has the fields of `Config` that say how a network learns.
-    - `made`: the network.
-    - `data`: what `data_of` returns; of the tests, `depth_valid` chooses the network.
-    - `key`: of batches and dropout.
-    - `test`: the test whose accuracy is reported, at the chosen network and at the end.
-    - `objective`: by default cross-entropy.
-    """
-    import equinox as eqx
-    import jax
-
-    sources, seen, tests, shares = data
-    learns, stays = eqx.partition(made, eqx.is_inexact_array)
-    rule = learning.SequenceClassification(
-        sources, stays, seen, tests, key, config.learning_rate, config.weight_decay,
-        config.clip, config.warm_up, config.batch, config.every, "depth_valid", shares,
-        learning.label_loss if objective is None else objective,
-        falls_until=config.steps if config.falls else 0, b2=config.b2,
-        matrix_rate=config.matrix_rate,
-    )  # fmt: skip
-    state, curves = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
-    )
-
-    place = learning.last_best(curves["step"], curves["depth_valid_accuracy"])
-    accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", test)}
-    for name, values in ({"train": curves["accuracy"]} | accuracies).items():
-        run.curve(name, curves["step"], values)
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("iid", accuracies["iid"][-1])
-    run.metric(test, accuracies[test][place])
-    run.metric(f"{test}_at_end", accuracies[test][-1])
-    run.metric("chosen_at", curves["step"][place])
-    chance = probes.majority_share(tests["iid"])
-    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(tests["iid"])))
-    run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
-    return Fitted(rule.best(state), curves)
 
 
 def learn(config: Config, key, run: Run) -> Learned:
