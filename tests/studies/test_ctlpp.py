@@ -98,7 +98,8 @@ def test_every_claim_on_overlap_holds_on_what_the_paper_shows(claim):
         ("overlap-helps", {"ood": 0.71}, {"overlap": 0}),
         ("more-functions-help", {"ood": 0.4}, {"overlap": 12, "shared": 1}),
         ("more-symbols-help", {"ood": 0.5}, {"overlap": 4, "shared": 4}),
-        ("only-full-overlap-suffices", {"ood": 1.0}, {"overlap": 12}),
+        ("only-full-overlap-suffices", {"ood": 0.99}, {"overlap": 12, "shared": 1}),
+        ("only-full-overlap-suffices", {"ood": 0.99}, {"overlap": 0}),
         ("only-full-overlap-suffices", {"ood": 0.97}, {"overlap": 12, "shared": 4}),
     ],
 )
@@ -122,6 +123,15 @@ def test_runs_on_overlap_that_learned_nothing_do_not_count():
     with pytest.raises(Missing, match="no NDR with overlap=12, shared=4 learned anything"):
         judged(*results(OVERLAP, nothing), "overlap-helps")
     assert np.isnan(overlap.draw_sweep(results(OVERLAP, nothing)[1]).data[0].z[1][1])
+
+
+@pytest.mark.parametrize(("pair", "train"), overlap.TRAIN.items())
+def test_every_cell_is_trained_on_about_three_quarters_of_what_can_be_drawn(pair, train):
+    few, shared = pair
+    config = pattern_trial.Config(overlap=few, shared=shared, train=train, **overlap.MINI)
+    task = pattern_trial.task_of(config, 0)
+    counts = task.trained.counts(np.asarray(task.lookup.tables), config.longest)
+    assert train / (counts.sum() / 2) == pytest.approx(0.75, abs=0.02)
 
 
 def test_figures_of_overlap_are_drawn_with_gaps_where_nothing_was_run():

@@ -208,8 +208,10 @@ def test_columns_that_open_together_have_no_order():
 def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="steps=10 is not a multiple of every=3"):
         Config(steps=10, every=3)
-    with pytest.raises(ValueError, match="LSTM is no transformer"):
+    with pytest.raises(ValueError, match="LSTM is no transformer: it has no readout"):
         Config(model="LSTM", readout="first")
+    with pytest.raises(ValueError, match="LSTM is no transformer: it has no halting"):
+        Config(model="LSTM", halting="A")
     with pytest.raises(ValueError, match="buckets=6 is not between 1 and longest=5"):
         Config(buckets=6)
 

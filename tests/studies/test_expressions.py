@@ -92,17 +92,21 @@ def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, pres
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        (ARITHMETIC, {"+ rel": (128, 256, 11), "NDR": (256, 1024, 15)}),
-        (LISTOPS, {"+ rel": (256, 1024, 6), "+ abs/rel + gate": (512, 2048, 20),
-                   "NDR": (512, 1024, 20)}),
+        (ARITHMETIC, {"+ rel": (128, 256, 4, 11), "NDR": (256, 1024, 4, 15)}),
+        (LISTOPS, {"+ rel": (256, 1024, 16, 6), "+ abs/rel + gate": (512, 2048, 16, 20),
+                   "NDR": (512, 1024, 16, 20)}),
     ],
 )  # fmt: skip
 def test_networks_and_tasks_of_the_paper_have_its_sizes(name, sizes):
     found = {t.config["model"]: t.config for t in load(name).trials("paper", seeds=1)}
     assert tuple(found) == expression_trial.MODELS
-    for model, (size, hidden, layers) in sizes.items():
-        config = found[model]
-        assert (config["size"], config["hidden"], config["layers"]) == (size, hidden, layers)
+    for model, expected in sizes.items():
+        assert tuple(found[model][k] for k in ("size", "hidden", "heads", "layers")) == expected
+    for model, config in found.items():
+        assert config["buckets"] == (1 if name == ARITHMETIC and "LSTM" in model else 10)
+        assert config["matrix_rate"] is None
+        assert (config["b2"], config["warm_up"], config["falls"]) == (0.999, 0, False)
+        assert config["match_bias"] == 0
     task = {ARITHMETIC: tasks.SimpleArithmetic(), LISTOPS: tasks.ListOps()}[name]
     module = {ARITHMETIC: arithmetic, LISTOPS: listops_trial}[name]
     study, _ = results(name, as_published, "paper")
@@ -180,8 +184,10 @@ def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognis
 def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="steps=10 is not a multiple of every=3"):
         arithmetic.Config(steps=10, every=3)
-    with pytest.raises(ValueError, match="LSTM is no transformer"):
+    with pytest.raises(ValueError, match="LSTM is no transformer: it has no readout"):
         arithmetic.Config(model="LSTM", readout="first")
+    with pytest.raises(ValueError, match="LSTM is no transformer: it has no extra layers"):
+        arithmetic.Config(model="LSTM", extra_layers=2)
     with pytest.raises(ValueError, match="steps=500 end before warm_up=600"):
         arithmetic.Config(steps=500, warm_up=600)
     with pytest.raises(ValueError, match="early=11000 is not between"):

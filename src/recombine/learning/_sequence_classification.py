@@ -106,7 +106,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     - `matrix_rate`: if given, matrices take steps of Muon (Jordan et al., 2024) at this rate, in
         place of AdamW: momentum with all its singular values made about equal. Not in the paper; it
         needs fewer steps. The rate is scheduled as the other one.
-    - `weight_decay`: of AdamW, on all weights; with 0 it is Adam.
+    - `weight_decay`: of AdamW, and of Muon, on all weights; with 0 AdamW is Adam.
     - `clip`: the norm of the whole gradient to which longer ones are cut.
     - `batch`: sequences a step.
     - `measure_every`: steps between two measurements.

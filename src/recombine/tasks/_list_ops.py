@@ -29,7 +29,7 @@ OPERATORS = get_args(Operator)
 
 @dataclass(frozen=True)
 class ListOps:
-    """Find the values of nested lists, such as 5 for `[MAX 2 [SM 7 8 ] 4 ]` (Section 5.3.3).
+    """Find the values of nested lists, such as 5 for `[MAX 2 [SM 7 8 ] 4 ]` (Section 5.2.3).
 
     Operators are minimum, maximum, median (of an even number the mean of the two middle ones, cut)
     and sum modulo 10. Sets differ in dependency depth: how many operations the value goes through.

@@ -24,7 +24,7 @@ from ._labelled_sequences import LabelledSequences
 
 @dataclass(frozen=True)
 class SimpleArithmetic:
-    """Find the values of expressions such as `((4*7)+2)`, which is 0 modulo 10 (Section 5.3.2).
+    """Find the values of expressions such as `((4*7)+2)`, which is 0 modulo 10 (Section 5.2.2).
 
     Sets differ in depth: how many operations are nested, 2 above. Where an expression is not deep
     enough it becomes the right argument of another operation, as in the published code; so deep

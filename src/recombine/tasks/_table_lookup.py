@@ -16,7 +16,7 @@ Items = Int[np.ndarray, "items row"]
 
 
 class TableLookup(AbstractTask):
-    """Apply functions to a symbol; training is on short compositions (Section 5.3.1).
+    """Apply functions to a symbol; training is on short compositions (Section 5.2.1).
 
     Functions are random permutations of the symbols. Read forward, `101 d a b` asks for
     b(a(d(101))); read backward, the same is `b a d 101`. Some functions are trained alone only.

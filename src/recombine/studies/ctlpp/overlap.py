@@ -20,6 +20,8 @@ from .pattern_trial import MODELS, Config, task_of, trial
 from .patterns import AS_PUBLISHED, SMOKE, by_seed, converged
 
 ROUTER = "ndr"
+SUFFICES = 0.98
+"""OOD accuracy from which on groups are recombined."""
 
 
 def gain(most: np.ma.MaskedArray, least: np.ma.MaskedArray) -> dict:
@@ -95,15 +97,15 @@ def more_symbols_help(results: Results) -> Judgement:
 
 
 def only_full_overlap_suffices(results: Results) -> Judgement:
-    found = {pair: values for pair, values in cells(results).items() if pair[0] > 0}
+    found = cells(results)
     most = max(found)
     others = {str(p): values.mean() for p, values in found.items() if p != most}
     evidence = {
-        f"OOD accuracy at {most} (bound: at least 0.98)": found[most].mean(),
-        "elsewhere (bound: below that)": others,
+        f"OOD accuracy at {most} (bound: at least {SUFFICES:g})": found[most].mean(),
+        f"elsewhere (bound: below {SUFFICES:g})": others,
     }
-    top = found[most].mean()
-    return Judgement(bool(top >= 0.98 and all(o < top for o in others.values())), evidence)
+    holds = found[most].mean() >= SUFFICES and max(others.values()) < SUFFICES
+    return Judgement(bool(holds), evidence)
 
 
 def draw_sweep(results: Results):
@@ -163,9 +165,9 @@ def sweep(models, pairs) -> tuple[dict, ...]:
 
 
 TRAIN = {(0, 4): 7800, (4, 1): 8500, (4, 4): 12_200, (12, 1): 6000, (12, 4): 12_200}
-"""Overlapping functions, and shared symbols of 4, at preset laptop; and training items: three
-quarters of those that can be drawn. With as many everywhere, networks learn their items by heart
-where there are most."""
+"""Cells of preset laptop, overlapping functions and shared symbols of 4, and their training items:
+about three quarters of those that can be drawn. With the same number in all cells, networks learn
+by heart where most can be drawn."""
 MINI = {
     "variant": "S", "functions": 24, "include_all_pairs": True, "tested": 500, "data_seed": 0,
 }  # fmt: skip
@@ -237,8 +239,7 @@ study = Study(
         ),
         Claim(
             "only-full-overlap-suffices",
-            "Mean OOD accuracy of the NDR reaches 0.98 with the largest overlap, and is lower "
-            "everywhere else.",
+            "Mean OOD accuracy of the NDR reaches 0.98 with the largest overlap, and nowhere else.",
             "Section 6.3.2",
             only_full_overlap_suffices,
         ),
@@ -266,9 +267,10 @@ study = Study(
             draw_graph,
         ),
     ),
-    notes="The preset laptop has 4 symbols, 20 functions, at most 4 of them, and five cells of the "
-    "sweep, one of them without overlap, which the paper does not have; there 4 shared symbols are "
-    "all symbols. The paper goes from 4 to 16 of 32 functions and from 2 to 6 of 8 symbols. Its "
-    "heat maps are pictures: no values of cells are in its text. All pairs of functions that "
-    "training allows are trained, as in the published code, so that IID tests have four functions.",
+    notes="The preset laptop has 4 symbols, 24 functions, at most 4 of them, and five cells of the "
+    "sweep, one of them without overlap, which the paper does not have; at this size 4 shared "
+    "symbols are all symbols. The paper goes from 4 to 16 of 32 functions and from 2 to 6 of 8 "
+    "symbols. Its heat maps are pictures: no values of cells are in its text. All pairs of "
+    "functions that training allows are trained, as in the published code, so that IID tests have "
+    "four functions.",
 )

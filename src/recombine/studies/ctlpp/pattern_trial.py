@@ -56,7 +56,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
         "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 8000, **MUON),
     },
     # Section E.1 with the sizes and the dropout of the published code, which alone give the
-    # parameters of Table E.1.
+    # parameters that can be trained of Table E.1; the table counts constants too.
     "published": {
         "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 512, 1.5e-4, 0.0, 5.0, 80_000),
         "transformer": Recipe(128, 256, 4, 8, 8, 0.1, 512, 1.5e-4, 0.0025, 5.0, 300_000),
@@ -91,7 +91,8 @@ class Config:
     include_all_pairs: bool = False
     """Train all items of two functions that training allows."""
     train: int | None = None
-    """Items of training, beside those that it must have; none: half of all that there are."""
+    """Items to draw for training, beside those that it must have; none: half of all that there
+    are, less the IID tests."""
     evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""

@@ -313,7 +313,7 @@ study = Study(
     "same for all seeds, which differ in weights and batches, as in the paper (--set "
     "data_seed=none draws them anew for each). The text "
     "gives feed-forward networks of 1024 and 512 units and dropout of 0.5 for all; the published "
-    "code has half of that and 0.1 for the transformer, which alone give the parameters of "
-    "Table E.1, and the preset paper follows it. It also tests the NDR "
+    "code has half of that and 0.1 for the transformer, which alone give the parameters "
+    "behind Table E.1, and the preset paper follows it. It also tests the NDR "
     "with 10 layers where 8 are trained.",
 )

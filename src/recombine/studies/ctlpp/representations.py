@@ -29,7 +29,6 @@ from .pattern_trial import seed_of, task_of
 from .patterns import AS_PUBLISHED
 from .symbols import compatibility, first_maps, groups_of, report_symbols
 
-NETWORKS = ("one code", "two codes", "half a group")
 NOISE = 0.3
 """Of representations, relative to their norm, in the controls with noise."""
 NEAR_CHANCE = 0.05

@@ -63,7 +63,7 @@ def reads_argument(results: Results) -> Judgement:
     untrained = router(results, "untrained_reads_argument")
     evidence = {
         f"columns that read their argument when they open (bound: at least {READS:g})": reads,
-        "the same before training, at the last step (bound: lower)": untrained,
+        "the same before training, when all open at once (bound: lower)": untrained,
         "others, backward": others(results, "reads_argument", MODELS[1:]),
     }
     learned = all(reads[d] > untrained[d] for d in DIRECTIONS)

@@ -189,7 +189,7 @@ study = Study(
         Figure(
             "by-length",
             "Accuracy by the number of functions",
-            "One line a number of layers.",
+            "One line a number of layers; of the networks that are best on 6 functions.",
             lambda results: draw_by_length(results, "layers", (*PAPER_LAYERS, 2)),
         ),
     ),
@@ -200,7 +200,7 @@ study = Study(
         for direction in DIRECTIONS
     ),
     notes="As in the paper, networks are not chosen on a set of their own here: accuracies are of "
-    "the end of training. The paper tests 9 and 10 functions with 14 to 4 layers, preset laptop 7 "
-    "and 8 functions with 10 to 4 layers; numbers are set side by side where the longest test "
-    "has as many functions more or fewer than there are layers.",
+    "the end of training, but for those by length. The paper tests 9 and 10 functions with 14 to "
+    "4 layers, preset laptop 7 and 8 functions with 10 to 4 layers; numbers are set side by side "
+    "where the longest test has as many functions more or fewer than there are layers.",
 )

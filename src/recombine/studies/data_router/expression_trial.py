@@ -1,7 +1,7 @@
 """What trials on nested expressions share: learn shallow ones, meet deeper ones."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from .networks import RECURRENT, NetworkConfig, fit, plain_network
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ abs/rel + gate", "NDR"
 ]  # fmt: skip
-MODELS: tuple[Model, ...] = (
-    "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ abs/rel + gate", "NDR"
-)  # fmt: skip
+MODELS: tuple[Model, ...] = get_args(Model)
 """The rows of Tables 5.3 and 5.4, in their order."""
 
 
@@ -30,13 +28,14 @@ class Config(NetworkConfig):
     longest: int = 25
     """Tokens of an expression; a list counts one more for every operation."""
     depths: tuple[int, int] = (2, 3)
-    """The least and the greatest depth in training."""
+    """The least and the greatest depth in training; simple arithmetic has all single operations
+    beside them."""
     valid_depths: tuple[int, int] = (4, 4)
     """The same of the expressions on which a network is chosen."""
     deeper_depths: tuple[int, int] = (5, 5)
     """The same of the expressions on which it is tested."""
     train: int = 20_000
-    """Expressions to learn."""
+    """Expressions of these depths to learn."""
     buckets: int = 3
     size: int = 64
     hidden: int = 128

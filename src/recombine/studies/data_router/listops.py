@@ -20,8 +20,8 @@ from .expression_results import (
 )
 from .expression_trial import MODELS
 from .listops_trial import GATED, Config, trial
-from .lookup_results import LEARNING_AS_PUBLISHED, mean, present
-from .networks import RECURRENT
+from .lookup_results import mean, present
+from .networks import LEARNING_AS_PUBLISHED, RECURRENT
 
 LEARNED = 0.97
 """Accuracy of all networks on lists as in training, at least."""
@@ -103,7 +103,7 @@ AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "depths": (1, 5), "valid_depths": (6, 6), "deeper_depths": (7, 8), "train": 1_000_000,
     "buckets": 10, "heads": 16, "batch": 512, "every": 1000, "shown": EXAMPLE,
 }  # fmt: skip
-"""The task and its sets, Sections 5.3.3 and D.3.2, and what all networks have in common."""
+"""The task and its sets, Sections 5.2.3 and D.3.2, and what all networks have in common."""
 ITERATIONS: dict[str, str] = {model: "100k" if model in GATED else "200k" for model in MODELS}
 
 study = Study(

@@ -6,21 +6,18 @@ from typing import Any
 from recombine.lab import Judgement, Reference, Results, figures, reference
 
 from .lookup_trial import DIRECTIONS, Config
+from .networks import LEARNING_AS_PUBLISHED
 
 ALMOST_ALL = 0.95
 """Accuracy from which on a network generalizes, or has learned what it was trained on."""
 HALF = 0.5
 """Accuracy that networks without the right biases stay below."""
 
-LEARNING_AS_PUBLISHED: dict[str, Any] = {
-    "matrix_rate": None, "b2": 0.999, "warm_up": 0, "falls": False, "match_bias": 0.0,
-}  # fmt: skip
-"""All networks of the chapter: AdamW changes all weights, at a constant rate."""
 AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "published": True, "symbols": 8, "functions": 9, "valid_lengths": (6, 8),
     "longer_lengths": (9, 10), "every": 1000, "clip": 5.0,
 }  # fmt: skip
-"""The task and its sets: Sections 5.3.1 and D.3.2."""
+"""The task and its sets: Sections 5.2.1 and D.3.2."""
 RECURRENT_SETTINGS: dict[str, Any] = {
     "units": 200, "dropout": 0.5, "learning_rate": 1e-3, "weight_decay": 0.0, "batch": 256,
     "steps": 20_000, "buckets": 1,

@@ -129,7 +129,7 @@ def data_of(config: Config, task, framed: bool, key) -> tuple[tuple, Any, dict[s
         sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
         del sets["reserved"]
         train = sets.pop("train")
-        return train.buckets(config.buckets), train[:1000], sets, None
+        return train.buckets(config.buckets), train[: config.evaluated], sets, None
     tests = eqx.filter_jit(fresh_sets)(config, task, framed, key)
     parts = np.array_split(np.arange(1, config.longest + 1), config.buckets)
     sources = tuple(

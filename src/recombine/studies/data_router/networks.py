@@ -10,6 +10,10 @@ from recombine.lab import Run
 
 Readout = Literal["first", "last"]
 RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
+LEARNING_AS_PUBLISHED: dict[str, Any] = {
+    "matrix_rate": None, "b2": 0.999, "warm_up": 0, "falls": False, "match_bias": 0.0,
+}  # fmt: skip
+"""AdamW changes all weights, at a constant rate, and geometric attention starts without a bias."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +37,17 @@ class NetworkConfig:
     units: int = 64
     """Units of an LSTM in each direction, and of the one that controls a DNC."""
     embedding: int = 64
-    """Numbers that stand for a token in front of them."""
+    """Numbers that stand for a token in front of an LSTM or a DNC."""
     dropout: float = 0.1
     """Of columns, hidden units, and what an LSTM reads."""
     attention_dropout: float = 0.1
-    """Of keys; without relative positions, of the weights of attention."""
+    """Of keys; of the plain transformer, of the weights of attention."""
     gate_dropout: float = 0.1
     """How often a column is copied in training whatever its gates say."""
     learning_rate: float = 1e-3
     """Of AdamW."""
     matrix_rate: float | None = 7e-3
-    """Of Muon, which changes matrices of weights in place of AdamW; none: AdamW changes all."""
+    """Of Muon, which changes matrices in place of AdamW; none: AdamW changes all."""
     b2: float = 0.95
     """Of AdamW: how slowly the mean of squared gradients changes."""
     warm_up: int = 300
@@ -51,7 +55,7 @@ class NetworkConfig:
     falls: bool = True
     """Whether it then falls to 0 until the last update, or stays."""
     weight_decay: float = 0.01
-    """Of AdamW."""
+    """Of AdamW, and of Muon."""
     clip: float = 1.0
     """Norm to which longer gradients are cut."""
     buckets: int = 5
@@ -96,7 +100,7 @@ def plain_network(
 
     **Arguments:**
 
-    - `config`: has, for a DNC, the fields that say what its memory is like.
+    - `config`: a `NetworkConfig`; of a DNC, one with `cells`, `word` and `read_heads`.
     - `recurrent_layers`: of an LSTM.
     - `test_layers`: how many times the layer of a transformer is applied after training, if this
         is different.
@@ -130,7 +134,8 @@ def fit(
 
     - `made`: the network.
     - `data`: sources of batches, training items to measure, tests by name, and shares of the
-        sources; of the tests, `depth_valid` chooses the network.
+        sources. The tests are `iid`, whose accuracy at the end is reported, `depth_valid`, which
+        chooses the network, and `test`.
     - `key`: of batches and dropout.
     - `test`: the test whose accuracy is reported, at the chosen network and at the end.
     - `objective`: by default cross-entropy.

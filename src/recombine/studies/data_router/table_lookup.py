@@ -97,8 +97,8 @@ def one_way_lstm(results: Results) -> Judgement:
 
 study = Study(
     name="data-router/table-lookup",
-    title="Only networks that route data apply more functions than they were trained on",
-    source=Source(DOCUMENT, "Table 5.1, Section 5.3.1"),
+    title="Of transformers, only those that route data apply more functions than in training",
+    source=Source(DOCUMENT, "Table 5.1, Section 5.2.1"),
     question="Which networks apply more functions one after another than in training, whichever "
     "way they are written?",
     config=Config,
