@@ -13,9 +13,15 @@ LONG = {"steps": 8000}
 """What disconnected support costs shows late: connected support gains all the while."""
 
 
+def with_support(results: Results, support: str) -> Results:
+    """Trials with one kind of support; where there are several M and K, those of Figure 3."""
+    runs = results.where(support=support)
+    return runs if len(runs.values("M")) == len(runs.values("K")) == 1 else runs.where(**RING)
+
+
 def decodability(results: Results, support: str) -> dict[str, float]:
     """The mean pooled R² on held-out combinations, by hypernetwork."""
-    runs = results.where(support=support)
+    runs = with_support(results, support)
     return {m: float(runs.metric("decodability", model=m).mean()) for m in runs.values("model")}
 
 
@@ -67,7 +73,7 @@ def draw_decodability(results: Results):
     for color, model in enumerate(HYPERNETWORKS):
         runs = results.where(model=model)
         shown = [s for s in SUPPORTS if s in runs.values("support")]
-        values = [runs.metric("decodability", support=s) for s in shown]
+        values = [with_support(runs, s).metric("decodability") for s in shown]
         figures.add_points(figure, shown, values, TITLES[model], color=color, line=False)
     return figure
 
@@ -75,9 +81,24 @@ def draw_decodability(results: Results):
 def draw_modules(results: Results):
     shown = [s for s in SUPPORTS if s in results.where(model="linear").values("support")]
     arrays = [
-        results.array("decodability", model="linear", support=s).mean(0).clip(-1, 1) for s in shown
+        with_support(results, s).array("decodability", model="linear").mean(0).clip(-1, 1)
+        for s in shown
     ]
     return figures.heatmaps(arrays, [f"{s} support" for s in shown], x="module", y="layer")
+
+
+def draw_sizes(results: Results):
+    figure = figures.panels("", x="modules of a task, K", y="pooled R² on held-out combinations")
+    for color, model in enumerate(HYPERNETWORKS):
+        runs = results.where(support="compositional")
+        if model not in runs.values("model"):
+            continue
+        for M in runs.where(model=model).values("M"):
+            of_size = runs.where(model=model, M=M)
+            values = [of_size.metric("decodability", K=K) for K in of_size.values("K")]
+            name = f"{TITLES[model]}, M = {M}"
+            figures.add_points(figure, of_size.values("K"), values, name, color=color)
+    return figure
 
 
 study = Study(
@@ -112,6 +133,7 @@ study = Study(
             conditions=(
                 *grid(model=HYPERNETWORKS, support=SUPPORTS),
                 *grid(model=HYPERNETWORKS, M=(4, 6, 8), K=(1, 2, 4)),
+                *grid(model=HYPERNETWORKS, M=(8,), K=(8,)),
             ),
             settings=PAPER_SETTINGS,
             cost="days on an accelerator",
@@ -165,6 +187,12 @@ study = Study(
             "R² of the linear hypernetwork, mean over runs, cut off at -1. Blank: undefined, since "
             "a module that is in every held-out combination has no variance to explain.",
             draw_modules,
+        ),
+        Figure(
+            "sizes",
+            "Decoding by the number of modules",
+            "Figure A6, with compositional support. Preset laptop has one M and K.",
+            draw_sizes,
         ),
     ),
     notes="Features are all fast parameters after adaptation, without normalisation; ridge "

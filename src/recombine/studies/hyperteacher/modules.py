@@ -114,7 +114,7 @@ def beside(model: str, M: int, K: int) -> Beside:
 study = Study(
     name="hyperteacher/modules",
     title="Held-out combinations are solved if tasks mix two modules or more",
-    source=Source(DOCUMENT, "Figure 3E, Tables A2-A8, Figure A7"),
+    source=Source(DOCUMENT, "Figure 3E, Tables A2-A8"),
     question="How does generalization depend on the number of modules and on how many of them a "
     "task mixes, and does it reach beyond that number?",
     config=Config,

@@ -34,7 +34,7 @@ def too_small(results: Results) -> Judgement:
     evidence = {
         "mean accuracy by embedding and width": named(found),
         "smallest": found[min(found)],
-        "best (bound: above the smallest)": max(found.values()),
+        "best (bound: 0.02 above the smallest)": max(found.values()),
     }
     return Judgement(found[min(found)] < max(found.values()) - 0.02, evidence)
 
@@ -44,7 +44,7 @@ def too_large(results: Results) -> Judgement:
     evidence = {
         "mean accuracy by embedding and width": named(found),
         "largest": found[max(found)],
-        "best (bound: above the largest)": max(found.values()),
+        "best (bound: 0.02 above the largest)": max(found.values()),
     }
     return Judgement(found[max(found)] < max(found.values()) - 0.02, evidence)
 

@@ -29,10 +29,16 @@ def shown(needed: np.ndarray) -> list[float | str]:
 
 
 def grows_with_M(results: Results) -> Judgement:
-    needed = {M: tasks_needed(results, model="linear", M=M) for M in results.values("M")}
-    evidence = {f"tasks met by the linear hypernetwork, M={M}": shown(v) for M, v in needed.items()}
-    means = [v.mean() for v in needed.values()]  # NaN, and so never larger, where not reached
-    return Judgement(all(bool(a < b) for a, b in pairwise(means)), evidence)
+    evidence, grows = {}, True
+    for K in results.values("K"):
+        needed = {M: tasks_needed(results, model="linear", M=M, K=K) for M in results.values("M")}
+        evidence |= {
+            f"tasks met by the linear hypernetwork, M={M}, K={K}": shown(v)
+            for M, v in needed.items()
+        }
+        means = [v.mean() for v in needed.values()]  # NaN, and so never larger, where not reached
+        grows &= all(bool(a < b) for a, b in pairwise(means))
+    return Judgement(grows, evidence)
 
 
 def monolithic_never(results: Results) -> Judgement:
@@ -51,15 +57,11 @@ def draw_needed(results: Results):
     figure = figures.panels("", x="modules M", y="tasks met until 90 % on held-out combinations")
     present = [m for m in HYPERNETWORKS if m in results.values("model")]
     for color, model in enumerate(present):
-        modules = results.where(model=model).values("M")
-        needed = {M: tasks_needed(results, model=model, M=M) for M in modules}
-        figures.add_points(
-            figure,
-            modules,
-            [v[~np.isnan(v)] for v in needed.values()],
-            TITLES[model],
-            color=color,
-        )
+        for K in results.where(model=model).values("K"):
+            modules = results.where(model=model, K=K).values("M")
+            needed = [tasks_needed(results, model=model, M=M, K=K) for M in modules]
+            reached = [v[~np.isnan(v)] for v in needed]
+            figures.add_points(figure, modules, reached, f"{TITLES[model]}, K = {K}", color=color)
     return figure
 
 

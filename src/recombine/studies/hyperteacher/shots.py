@@ -66,5 +66,5 @@ study = Study(
     ),
     figures=(Figure("shots", "Accuracy by demonstrations", "Figure A4.", draw_shots),),
     notes="Only the samples to adapt to are varied, as in the published code, not those to be "
-    "judged by.",
+    "judged by. At preset paper means are over both hypernetworks and all M and K.",
 )

@@ -127,7 +127,7 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
-            cost="15 min on two cores",
+            cost="22 min on two cores",
         ),
         "paper": Preset(
             seeds=3,
