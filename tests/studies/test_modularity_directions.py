@@ -157,7 +157,7 @@ def test_variants_say_what_they_are():
 def test_the_schedule_is_the_papers():
     assert [scheduled_steps(m) for m in (2, 6, 7, 8, 9, 10)] == [1000, 1000, 700, 700, 500, 200]
     assert Config(steps=0, k=7).task_steps == 700
-    assert Config(steps=0, k=7, method="monolithic-long").task_steps == 7000
+    assert Config(steps=0, k=7, method="monolithic-long").task_steps == 10_000
 
 
 def test_starts_that_end_alike_count_once():

@@ -283,9 +283,9 @@ study = Study(
     notes="The paper infers the latents of 64 fresh tasks by 300 steps of Adam before every one of "
     "60,000 steps of learning (preset paper; `--set rule=reinferred`). Its objective (Eq. 2) does "
     "not depend on how the latents are found: here every task of a finite set keeps its own, which "
-    "learns along with the weights. Continuous sets are 60 tasks drawn once "
-    "(C-disc-3: 64), eight or more a family. The teacher has the paper's size, the student twice its hidden units and, as Theorem 9 asks, "
-    "as many modules: with twice as many, as in the paper, there is one for each of the 12 "
-    "discrete tasks to be memorised in. Measures on new mixtures infer latents from scratch, "
-    "with the student frozen.",
+    "learns along with the weights. Continuous sets are 60 tasks drawn once (C-disc-3: 64), eight "
+    "or more a family. The teacher has the paper's size, the student twice its hidden units and, "
+    "as Theorem 9 asks, as many modules: with twice as many, as in the paper, there is one for "
+    "each of the 12 discrete tasks to be memorised in. Measures on new mixtures infer latents "
+    "from scratch, with the student frozen.",
 )

@@ -147,6 +147,7 @@ study = Study(
                 "kernel_optimiser": "sgd",
                 "kernel_mean": False,
                 "jitter": 1e-3,
+                "least_cosine": 1e-3,
                 "test_samples": 10_000,
             },
             cost="half a day on two cores",

@@ -1,6 +1,6 @@
 """Values of the closed forms with the paper's constants c = 1.15, Omega = 1.57, alpha = 0.85.
 
-Calculated by hand from the printed equations, and rounded. The paper prints none of them; those of
+Calculated apart from this code, and rounded. The paper prints none of them; those of
 Figures 2 and 3 agree with its pictures. All are text, because the digits say how well they are
 known.
 """

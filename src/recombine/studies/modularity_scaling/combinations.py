@@ -89,7 +89,7 @@ CONDITIONS = grid(method=tuple(METHODS))
 
 study = Study(
     name="modularity-scaling/combinations",
-    title="New combinations of known classes cost all methods little",
+    title="What new combinations of known classes cost one network, and modules",
     source=Source(DOCUMENT, "Table 3"),
     question="Are images classified as well in combinations of classes that no training input had?",
     config=Config,
@@ -167,8 +167,8 @@ study = Study(
         ),
     ),
     notes="The paper has k = 6 images of CIFAR-10 and does not say how many combinations are held "
-    "out; here k = 3 digits, and a tenth of the 1,000 ordered triples, other ones in every run. "
-    "Test inputs of trained combinations are test images too: they differ from the held-out ones "
-    "in nothing but the combination. Accuracies are an experiment of their own and are not held "
-    "against the paper's.",
+    "out; here k = 3 digits, and about a tenth of the 1,000 ordered triples, other ones in every "
+    "run. Test inputs of trained combinations are test images too: they differ from the held-out "
+    "ones in nothing but the combination. Accuracies are an experiment of their own and are not "
+    "held against the paper's.",
 )

@@ -305,7 +305,7 @@ study = Study(
     ),
     notes="The paper has m = k = 10, K = 20 modules of five layers, and 100 plain gradient steps "
     "of the kernel rule (preset paper); it shows Figure 5 without numbers or error bands. Here "
-    "m = k = 5, with its K = 5k modules of four layers, and the kernel rule takes 150 steps of "
-    "Adam. The objective yᵀ K⁻¹ y keeps falling as u and v come to a right angle, whatever u is; a "
-    "step that would take their cosine below 0.1 is not taken (`least_cosine`).",
+    "m = k = 5 with K = 25 modules (5k, as in Figure 4a) of four layers, and the kernel rule takes "
+    "150 steps of Adam. The objective yᵀ K⁻¹ y keeps falling as u and v come to a right angle, "
+    "whatever u is; a step that would take their cosine below 0.1 is not taken (`least_cosine`).",
 )

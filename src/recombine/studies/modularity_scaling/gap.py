@@ -234,7 +234,7 @@ def gains(variant: str) -> Claim:
 study = Study(
     name="modularity-scaling/gap",
     title="Theory promises samples independent of dimension: what does optimisation cost?",
-    source=Source(DOCUMENT, "Section 6; past the paper"),
+    source=Source(DOCUMENT, "Section 5; past the paper"),
     question="How much of the growth of sample complexity with dimension is due to directions that "
     "are not found, and which rule finds them?",
     config=Config,
@@ -275,7 +275,7 @@ study = Study(
         "paper": Preset(
             seeds=10,
             conditions=grid(variant=tuple(VARIANTS), k=tuple(range(2, 10))),
-            settings={"steps": 0, "factor": 5, "largest": 17.0, "batch": 4096, "start": 12.0},
+            settings={"steps": 0, "largest": 17.0, "batch": 4096, "start": 12.0},
             cost="days on two cores",
         ),
     },
@@ -314,7 +314,7 @@ study = Study(
         Figure(
             "losses",
             "Loss at equal samples against random directions, target by target",
-            "Test loss over the variance of the target with 1,024 samples, less that of random "
+            "Test loss over the variance of the target at equal samples, less that of random "
             "directions on the same target. Below 0 the variant is better.",
             draw_losses,
         ),

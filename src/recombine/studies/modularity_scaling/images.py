@@ -124,7 +124,9 @@ AS_PUBLISHED = {
     "together": False, "sigma": 20.0, "kernel_optimiser": "sgd", "kernel_mean": False,
     "kernel_rate": 0.01, "kernel_batch": 128, "kernel_steps": 7812, "test_inputs": 10_000,
 }  # fmt: skip
-"""Appendix E: sizes, rates, one pass over a million inputs by the kernel rule and in training."""
+"""Appendix E: sizes, rates, and one pass over a million inputs in training. The kernel rule takes
+as many steps as such a pass, over the inputs that it has; jitter, centred targets and fixed norms
+are this study's."""
 SMOKE = {
     "modules": 4, "width": 4, "trunk": (8,), "hidden": (16,), "inputs": 320, "batch": 32,
     "kernel_inputs": 128, "kernel_batch": 32, "kernel_steps": 10, "test_inputs": 100,

@@ -33,7 +33,7 @@ from .sine_trial import TITLES, Config, trial
 RATIO = 1.5
 """How many times as large the monolithic loss is, at least."""
 PAPER = {
-    "monolithic": "baseline_monolithic",
+    "monolithic-long": "baseline_monolithic",
     "modular": "baseline_modular",
     "kernel": "kernel_init_modular",
 }

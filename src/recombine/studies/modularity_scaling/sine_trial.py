@@ -31,13 +31,15 @@ LARGE = 512
 """Samples on which directions are compared by their objective."""
 SAME = 0.95
 """Directions with a larger |cosine| count as one."""
+MOST_STEPS = 1000
+"""Of modular networks, in the paper's schedule."""
 LONGER = 10
-"""The paper trains monolithic networks ten times as long as modular ones."""
+"""The paper trains monolithic networks ten times as long as modular ones at most."""
 
 
 def scheduled_steps(m: int) -> int:
     """Steps of modular networks on inputs of m dimensions (Appendix E.3)."""
-    return {7: 700, 8: 700, 9: 500, 10: 200}.get(m, 1000)
+    return {7: 700, 8: 700, 9: 500, 10: 200}.get(m, MOST_STEPS)
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,9 @@ class Config:
     @property
     def task_steps(self) -> int:
         """Steps on the task."""
-        steps = self.steps or scheduled_steps(self.inputs)
-        return steps * (LONGER if self.method == "monolithic-long" else 1)
+        if self.method == "monolithic-long":
+            return LONGER * (self.steps or MOST_STEPS)
+        return self.steps or scheduled_steps(self.inputs)
 
 
 class Streams(NamedTuple):

@@ -480,8 +480,8 @@ study = Study(
         ),
         Claim(
             "theorem-1-values",
-            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of a calculation by "
-            "hand, to six digits behind the point, in six cases on both sides of the threshold.",
+            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of a calculation of "
+            "its own, to six digits behind the point, in six cases on both sides of the threshold.",
             "Theorem 1",
             has_values("theorem_1", known.THEOREM_1),
         ),
@@ -520,21 +520,21 @@ study = Study(
         Claim(
             "figure-2-values",
             "The predictions for k, m, p and n of Figure 2, averages over the paper's grid of nine "
-            "networks, m = 2 to 9 and ten n, have the values of its dashed lines to three digits.",
+            "networks, m = 2 to 9 and ten n, have the values of a calculation of its own.",
             "Figure 2",
             figure_2_is_known,
         ),
         Claim(
             "required-samples",
-            "The samples for a test loss of 1.2 are those of a calculation by hand, to four "
+            "The samples for a test loss of 1.2 are those of a calculation of its own, to four "
             "digits, for nine networks at m = 2, 5, 9 and as m grows for ever.",
             "Figure 3",
             required_samples_are_known,
         ),
         Claim(
             "beyond-the-peak",
-            "A loss of 1.2 lies above the variance 1.15 of the target, which no samples at all "
-            "give; the number found is that beyond the peak at n = p, and has that loss.",
+            "A loss of 1.2 lies above the variance 1.15 of the target, which n = 0 gives; "
+            "the number found is that beyond the peak at n = p, and has that loss.",
             "Figure 3",
             right_of_the_peak,
         ),
@@ -554,7 +554,7 @@ study = Study(
         ),
         Claim(
             "theorem-2-values",
-            "The test loss of Theorem 2 has the values of a calculation by hand in four cases, "
+            "The test loss of Theorem 2 has the values of a calculation of its own in four cases, "
             "for the theorem as printed and for both consistent counts of parameters.",
             "Theorem 2",
             has_values("theorem_2", known.THEOREM_2),
