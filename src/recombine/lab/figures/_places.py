@@ -7,6 +7,8 @@ import numpy as np
 
 LETTER = 7
 """Pixels that a letter of a label takes."""
+_LONG = 2
+"""Letters of the longest word that is written across below a column; longer ones stand upright."""
 
 
 class Places:
@@ -62,8 +64,11 @@ class Places:
             return {"showticklabels": False}
         if _numbers(values):
             return {"showticklabels": True, "nticks": 5, "tickfont": {"size": 10}}
-        upright = {"tickangle": -90} if letter == "x" else {}
-        return {"showticklabels": True, "type": "category", "tickfont": {"size": 10}} | upright
+        upright = letter == "x" and max(len(str(v)) for v in values) > _LONG
+        angle = -90 if upright else 0
+        return {
+            "showticklabels": True, "type": "category", "tickfont": {"size": 10}, "tickangle": angle
+        }  # fmt: skip
 
     def hover(self, x: str, y: str) -> str:
         """What a cell says when it is pointed at."""
