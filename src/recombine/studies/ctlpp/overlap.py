@@ -154,7 +154,7 @@ def draw_graph(results: Results):
              "b2": (2, ""), "OUT": (3, "or on")}  # fmt: skip
     layers = {name: layer for name, (layer, _) in nodes.items()}
     edges = [
-        edge for edge in task_of(Config(variant="S", functions=24), 0).arrows()
+        edge for edge in task_of(Config(**MINI), 0).arrows()
         if layers[edge[0]] < layers[edge[1]]
     ]  # fmt: skip
     return figures.graph(nodes, edges, [edge for edge in edges if edge[2] == "train"])
@@ -195,8 +195,8 @@ study = Study(
         "laptop": Preset(
             seeds=3,
             conditions=tuple(
-                condition | {"train": TRAIN[condition["overlap"], condition["shared"]]}
-                for condition in sweep((ROUTER,), TRAIN)
+                {"model": ROUTER, "overlap": o, "shared": s, "train": train}
+                for (o, s), train in TRAIN.items()
             ),
             settings=MINI,
             cost="30 min on two cores",

@@ -89,15 +89,12 @@ def draw_modules(results: Results):
 
 def draw_sizes(results: Results):
     figure = figures.panels("", x="modules of a task, K", y="pooled R² on held-out combinations")
-    for color, model in enumerate(HYPERNETWORKS):
-        runs = results.where(support="compositional")
-        if model not in runs.values("model"):
-            continue
+    runs = results.where(support="compositional")
+    for color, model in enumerate(m for m in HYPERNETWORKS if m in runs.values("model")):
         for M in runs.where(model=model).values("M"):
-            of_size = runs.where(model=model, M=M)
-            values = [of_size.metric("decodability", K=K) for K in of_size.values("K")]
-            name = f"{TITLES[model]}, M = {M}"
-            figures.add_points(figure, of_size.values("K"), values, name, color=color)
+            sizes = runs.where(model=model, M=M).values("K")
+            values = [runs.metric("decodability", model=model, M=M, K=K) for K in sizes]
+            figures.add_points(figure, sizes, values, f"{TITLES[model]}, M = {M}", color=color)
     return figure
 
 

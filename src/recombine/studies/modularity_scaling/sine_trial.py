@@ -34,7 +34,7 @@ SAME = 0.95
 MOST_STEPS = 1000
 """Of modular networks, in the paper's schedule."""
 LONGER = 10
-"""The paper trains monolithic networks ten times as long as modular ones at most."""
+"""The paper trains monolithic networks ten times as long as any modular one."""
 
 
 def scheduled_steps(m: int) -> int:
