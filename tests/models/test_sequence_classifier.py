@@ -287,6 +287,25 @@ def test_separate_layers_that_are_alike_are_a_shared_one():
         make("+ rel", dataclasses.replace(CONFIG, separate=True, test_steps=4))
 
 
+@pytest.mark.parametrize("separate", [False, True])
+@pytest.mark.parametrize("name", ["+ rel", "NDR"])
+def test_large_encoders_compute_steps_again_instead_of_keeping_them(name, separate, monkeypatch):
+    model = make(name, dataclasses.replace(CONFIG, steps=6, separate=separate))
+
+    def gradient_of(many):
+        monkeypatch.setattr(models._sequence_classifier, "_MANY", many)
+        loss = lambda model, key: jnp.sum(model(TOKENS, LENGTHS, key=key) ** 2)  # noqa: E731
+        compiled = eqx.filter_jit(eqx.filter_value_and_grad(loss)).lower(model, KEY).compile()
+        memory = compiled.compiled.memory_analysis().temp_size_in_bytes
+        return jax.tree.leaves(compiled(model, KEY)), memory
+
+    plain, kept_memory = gradient_of(2**27)
+    again, memory = gradient_of(0)
+    assert memory < 0.7 * kept_memory
+    for ours, theirs in zip(again, plain, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
 def test_the_first_column_can_be_read():
     first = make("NDR", dataclasses.replace(CONFIG, reads_last=False))
     expected = dense(first.readout, np.asarray(TRACES["NDR"].columns[-1][:, 0], float))

@@ -13,6 +13,9 @@ from ._encoder_layer import AbstractEncoderLayer
 from ._mlp import Dense
 from ._sinusoids import sinusoids
 
+_MANY = 2**27
+"""With more numbers in the columns of all steps, training keeps nothing else of a step."""
+
 
 class Trace(NamedTuple):
     """What an encoder did at every step."""
@@ -143,10 +146,13 @@ class SequenceClassifier(eqx.Module):
         place = lengths - 1 if self.reads_last else jnp.zeros_like(lengths)
         read = jnp.arange(batch) * length + place
 
-        # Not scanned: then what the backward pass needs is not copied to and fro.
         if self.adaptive is None:
-            for t in range(steps - 1):
-                columns, _, _ = self._layer(t)(columns, there, key=keys[t])
+            if key is not None and steps * columns.size > _MANY:
+                columns = self._recomputed(columns, there, keys[:-1])
+            else:
+                # Not scanned: then what the backward pass needs is not copied to and fro.
+                for t in range(steps - 1):
+                    columns, _, _ = self._layer(t)(columns, there, key=keys[t])
             column, _, _ = self._layer(steps - 1)(columns, there, key=keys[-1], rows=read)
             return column, None
         state = self.adaptive.start(columns, there)
@@ -156,7 +162,21 @@ class SequenceClassifier(eqx.Module):
             state = self.adaptive.advance(state, before, columns, jnp.asarray(t == steps - 1))
         return state.output[read], state
 
-    def _layer(self, t: int) -> AbstractEncoderLayer:
+    def _recomputed(self, columns, there, keys) -> Float[Array, "batch_and_length size"]:
+        """The columns after as many steps as there are keys.
+
+        The backward pass computes again what a step needs beside its columns: a third more time,
+        and a tenth of the memory.
+        """
+
+        @jax.checkpoint
+        def advance(columns, step):
+            t, key = step
+            return self._layer(t)(columns, there, key=key)[0], None
+
+        return jax.lax.scan(advance, columns, (jnp.arange(len(keys)), jnp.stack(keys)))[0]
+
+    def _layer(self, t: int | Int[Array, ""]) -> AbstractEncoderLayer:
         """The layer of a step."""
         return jax.tree.map(lambda x: x[t], self.layers) if self.separate else self.layers
 
