@@ -71,7 +71,7 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     by_condition = results.seeds_by_condition()
     seeds = min(map(len, by_condition), default=0)
     if seeds < claim.seeds:
-        reason = f"{seeds} seeds in some condition, {claim.seeds} are needed"
+        reason = f"some condition has {seeds} of the {claim.seeds} seeds that are needed"
         return verdict("undecided", {"reason": reason})
     if any(group != by_condition[0] for group in by_condition):
         return verdict("undecided", {"reason": "conditions have been run with different seeds"})
