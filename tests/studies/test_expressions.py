@@ -134,7 +134,7 @@ def test_batches_are_of_like_lengths():
     assert shares is None
     assert seen.vocabulary[-2:] == ("B", "E")
     assert set(tests) == {"iid", "depth_valid", "deeper"}
-    assert set(task.depths_of(tests["deeper"]).tolist()) == {5}
+    assert set(task.depths_of(tests["deeper"]).tolist()) == {4, 5}
     recurrent = dataclasses.replace(config, model="LSTM")
     _, seen, *_ = expression_trial.data_of(recurrent, task, jax.random.key(0))
     assert "B" not in seen.vocabulary

@@ -195,7 +195,7 @@ study = Study(
         )
     ),
     notes="The task of preset laptop is smaller than the paper's: digits 0 to 4, values modulo 5, "
-    "depths 1 to 3 in training, 4 to choose on and 5 to test. The rows LSTM and Transformer are "
+    "depths 1 to 3 in training, 4 to choose on, 4 and 5 to test. The rows LSTM and Transformer are "
     "in preset paper only. In the paper the gated networks stop after 100,000 steps, and 50k is "
     "half of that; here early is half of all steps.",
 )

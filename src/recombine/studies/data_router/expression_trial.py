@@ -32,7 +32,7 @@ class Config(NetworkConfig):
     beside them."""
     valid_depths: tuple[int, int] = (4, 4)
     """The same of the expressions on which a network is chosen."""
-    deeper_depths: tuple[int, int] = (5, 5)
+    deeper_depths: tuple[int, int] = (4, 5)
     """The same of the expressions on which it is tested."""
     train: int = 20_000
     """Expressions of these depths to learn."""
