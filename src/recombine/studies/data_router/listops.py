@@ -202,7 +202,7 @@ study = Study(
         for metric in ("iid", "deeper")
     ),
     notes="The task of preset laptop is smaller than the paper's: minimum, maximum and sum of 2 or "
-    "3 arguments, digits 0 to 4, depths 1 and 2 in training, 3 to choose on and 4 to test. It "
+    "3 arguments, digits 0 to 4, depths 1 to 3 in training, 4 to choose on, 4 and 5 to test. It "
     "cannot show the paper's 99 %. The rows LSTM and Transformer are in preset paper only. Deep "
     "lists are built level by level: the published sampler would draw ten thousand for one.",
 )

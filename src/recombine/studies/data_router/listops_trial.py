@@ -25,12 +25,10 @@ class Config(ExpressionConfig):
     """Which there are."""
     most_arguments: int = 3
     """Of an operator; the fewest are 2."""
-    longest: int = 30
-    depths: tuple[int, int] = (1, 2)
-    valid_depths: tuple[int, int] = (3, 3)
-    deeper_depths: tuple[int, int] = (4, 4)
+    longest: int = 36
+    depths: tuple[int, int] = (1, 3)
     train: int = 100_000
-    layers: int = 10
+    layers: int = 12
     shown: str = "[SM [MAX [MIN 4 [MAX 2 3 0 ] ] 1 ] 1 [MIN 3 2 ] ]"
     """The list on which a network is watched at work."""
 
