@@ -165,6 +165,12 @@ def test_frames_are_as_small_in_a_page_as_the_figure_itself():
     assert figure["frames"][0]["data"][0]["z"]["dtype"] == "i1"
 
 
+def test_the_papers_values_stay_hollow_in_a_thumbnail():
+    figure = figures.panels("", x="", y="")
+    figures.add_reference(figure, [1, 2], [3, 4])
+    assert thumbnail(figure).count("fill:none;stroke:var(") == 2
+
+
 def test_a_thumbnail_has_what_is_above_above():
     z = np.array([[0.0, 0.0], [1.0, 1.0]])
     down = thumbnail(figures.heatmaps([z]))

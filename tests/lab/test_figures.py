@@ -199,7 +199,7 @@ def test_the_papers_values_are_hollow_diamonds():
     figures.add_reference(figure, 0.1, 215)
     (trace,) = figure.data
     assert (trace.name, trace.mode, trace.marker.symbol) == ("paper", "markers", "diamond")
-    assert trace.marker.color == _theme.PAPER
+    assert trace.marker.color == _theme.CLEAR
     assert (list(trace.x), list(trace.y)) == ([0.1], [215])
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..claims import confidence_interval
 from ._panels import anchor, axis, check_panel
-from ._theme import INK, MUTED, PAPER, color_of
+from ._theme import CLEAR, INK, MUTED, PAPER, color_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -255,7 +255,7 @@ def add_reference(
         name=name,
         color=INK,
         mode="markers",
-        marker={"symbol": HOLLOW[nth % len(HOLLOW)], "size": 11, "color": PAPER, "line": edge},
+        marker={"symbol": HOLLOW[nth % len(HOLLOW)], "size": 11, "color": CLEAR, "line": edge},
         layer="reference",
     )
 

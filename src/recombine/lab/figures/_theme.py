@@ -25,6 +25,8 @@ RULE = "#bcc3ce"
 """Axis lines."""
 GRID = "#e9ecf1"
 PAPER = "#ffffff"
+CLEAR = "rgba(0,0,0,0)"
+"""Inside hollow marks, so that what is below them is seen."""
 
 SEQUENTIAL = ("#f5f8fb", "#c9dff0", "#8dbfe0", "#4596c9", "#12659f", "#083a63")
 """From little to much."""

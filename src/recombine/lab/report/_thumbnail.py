@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures._theme import INK, PAPER
+from ..figures._theme import CLEAR, INK, PAPER
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -51,6 +51,8 @@ def _kind(trace: Any) -> str:
 
 def _color(color: Any) -> str:
     """A colour that the page may exchange for its counterpart in dark mode."""
+    if color == CLEAR:
+        return "none"
     text = color if isinstance(color, str) and color.startswith("#") else INK
     if not all(c in "0123456789abcdef" for c in text[1:].lower()):
         text = INK
@@ -82,7 +84,7 @@ def _marks(trace: Any, points: np.ndarray) -> list[str]:
         marks.append(f'<path d="{path}"{dash} style="{stroke}"/>')
     if "markers" in mode:
         shown = points[np.isfinite(points).all(axis=1)][:MOST_POINTS]
-        edge = trace.marker.line.color if trace.marker.color == PAPER else None
+        edge = trace.marker.line.color if trace.marker.color in (PAPER, CLEAR) else None
         sizes = trace.marker.size
         if isinstance(sizes, np.ndarray):  # arrow heads
             return marks
