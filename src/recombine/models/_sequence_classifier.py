@@ -147,7 +147,7 @@ class SequenceClassifier(eqx.Module):
         read = jnp.arange(batch) * length + place
 
         if self.adaptive is None:
-            if key is not None and steps * columns.size > _MANY:
+            if key is not None and (steps - 1) * columns.size > _MANY:
                 columns = self._recomputed(columns, there, keys[:-1])
             else:
                 # Not scanned: then what the backward pass needs is not copied to and fro.
@@ -165,7 +165,7 @@ class SequenceClassifier(eqx.Module):
     def _recomputed(self, columns, there, keys) -> Float[Array, "batch_and_length size"]:
         """The columns after as many steps as there are keys.
 
-        The backward pass computes again what a step needs beside its columns: a third more time,
+        The backward pass computes again what a step needs beside its columns: a fifth more time,
         and a tenth of the memory.
         """
 
