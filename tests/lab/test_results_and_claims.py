@@ -63,7 +63,7 @@ def test_a_claim_needs_its_seeds_in_every_condition(results):
     fewer = Results("s", "laptop", {}, results.records[1:])
     verdict = judge(claim(), "s", fewer)
     assert verdict.verdict == "undecided"
-    assert "2 seeds" in verdict.evidence["reason"]
+    assert "has 2 of the 3 seeds" in verdict.evidence["reason"]
 
 
 @pytest.mark.parametrize(
