@@ -1,17 +1,15 @@
 """Figures 1 and 3, the theory of Figure 2, and both theorems against simulation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
-from recombine import theory
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Run, Source, Study, figures
+from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures
 
 from . import DOCUMENT
 from . import closed_form_values as known
 from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES, digits_off
+from .theory_trial import SMALL_EPS, Config, trial
 
 AS_PRINTED = 0.5
 """Numbers that differ by no more of the last digit are equal as printed."""
@@ -19,152 +17,8 @@ ERRORS = 4
 """A simulation confirms a formula within so many standard errors."""
 INTERPOLATED = 1e-10
 """A simulated training loss below this is none."""
-VARIANTS = ("printed", "total", "module")
-SIDES = (10, 10_000)
-"""Samples and parameters in Figure 1, from and to."""
 CLIP = 10
 """The largest loss that Figure 1 tells from others."""
-NORM_DRAWS = 4000
-SMALL_EPS = 0.5
-
-
-@dataclass(frozen=True)
-class Config:
-    """Settings of the theory: the paper's constants, and the size of the simulation."""
-
-    c: float = 1.15
-    """The scale c of targets."""
-    omega: float = 1.57
-    """The base Omega of the effective dimension."""
-    alpha: float = 0.85
-    """Effective parameters for each parameter of a network."""
-    eps: float = 1.2
-    """The test loss of Figure 3."""
-    figure_1_m: int = 5
-    """The input dimension of Figure 1, which the paper does not state."""
-    figure_1_points: int = 50
-    """Points along either axis of Figure 1."""
-    draws: int = 3000
-    """Targets and training sets that are simulated, each."""
-
-
-def trial(config: Config, key, run: Run) -> None:
-    """Evaluate the closed forms; simulate what they are the expectations of."""
-
-    def spectrum(m):
-        return theory.ScalingSpectrum(m, config.c, config.omega)
-
-    def modular(m):
-        return theory.ModularSpectrum(spectrum(1), m)
-
-    report_theorems(run, config, spectrum, modular)
-    report_sample_complexity(run, config, spectrum)
-    report_figures(run, config, spectrum)
-    report_simulation(run, config, spectrum, modular, key)
-
-
-def report_theorems(run: Run, config: Config, spectrum, modular) -> None:
-    """Effective dimension, and both theorems, where their values are known."""
-    m = np.array([*known.EFFECTIVE_DIMENSION, 40])
-    dimension, power = theory.effective_dimension(spectrum(m)), config.omega ** (2.0 * m)
-    run.array("effective_dimension", np.stack([dimension, power, dimension / power], axis=1))
-    rows = []
-    for n, p, m in known.THEOREM_1:
-        losses = theory.monolithic_losses(n, p, spectrum(m))
-        T, F = spectrum(m).tail(p), theory.pseudoinverse_norm(n, p)
-        rows.append([T, F, losses.test, losses.train])
-    run.array("theorem_1", rows)
-    run.array(
-        "theorem_2",
-        [
-            [theory.modular_losses(n, 100, modular(m), variant=v).test for v in VARIANTS]
-            for n, m in known.THEOREM_2
-        ],
-    )
-    m = np.arange(1, 51)
-    for side, n in (("enough", 1000), ("few", 50)):
-        losses = theory.modular_losses(n, 100, modular(m))
-        run.array(f"modular_with_{side}_samples", np.stack(np.broadcast_arrays(*losses)))
-    m = np.array(DIMENSIONS)
-    growth = [theory.monolithic_losses(1000, 100, spectrum(m)).test] + [
-        theory.modular_losses(1000, 100, modular(m), variant=v).test for v in VARIANTS
-    ]
-    run.array("growth_with_m", [test[-1] / test[0] for test in growth])
-
-
-def report_sample_complexity(run: Run, config: Config, spectrum) -> None:
-    """The samples that a test loss takes (Figure 3), and the parameters that it cannot do without.
-
-    The last column is m = 300, as good as infinite.
-    """
-    p, m = config.alpha * np.array(PARAMETERS, float)[:, None], np.array([*DIMENSIONS, 300])
-    required = theory.required_samples(config.eps, p, spectrum(m))
-    run.array("required", required)
-    run.array("required_over_p", required / p)
-    reached = theory.monolithic_losses(required, p, spectrum(m)).test
-    run.metric("required_misses_by", np.abs(reached / config.eps - 1).max())
-    few = config.alpha * np.array([*known.REQUIRED_MODULAR], float)
-    run.array("required_modular", theory.required_samples(config.eps, few, spectrum(1)))
-    m = np.arange(1, 5)
-    needed = (config.c / SMALL_EPS) ** (config.omega**m) - 1
-    run.array("parameters_needed", needed)
-    run.array(
-        "required_around",
-        theory.required_samples(SMALL_EPS, needed * [[0.999], [1.001]], spectrum(m)),
-    )
-
-
-def report_figures(run: Run, config: Config, spectrum) -> None:
-    """The maps of Figure 1, and the dashed lines of Figure 2."""
-    import jax
-
-    sides = np.unique(np.geomspace(*SIDES, config.figure_1_points).round())
-    of_figure_1 = spectrum(config.figure_1_m)
-    near = theory.SampledNorm(jax.random.key(0))
-    losses = theory.monolithic_losses(sides, sides[:, None], of_figure_1, near=near)
-    run.array("figure_1_sides", sides)
-    run.array("figure_1", np.stack(losses))
-    at = np.array([500, 900, 1100, 3000])
-    run.array("figure_1_at_1000_samples", theory.monolithic_losses(1000, at, of_figure_1).test)
-
-    n, p, m = (np.array(axis, float) for axis in (SAMPLES, PARAMETERS, DIMENSIONS))
-    grid = theory.monolithic_losses(n[:, None, None], config.alpha * p[:, None], spectrum(m))
-    for name, loss in zip(("train", "test"), grid, strict=True):
-        above = loss[:, :, m >= 5].mean(axis=-1)
-        run.array(f"{name} by k", loss.mean())
-        run.array(f"{name} by m", loss.mean(axis=(0, 1)))
-        run.array(f"{name} by p", above[SAMPLES.index(1000)])
-        run.array(f"{name} by n", above[:, PARAMETERS.index(1153)])
-
-
-def report_simulation(run: Run, config: Config, spectrum, modular, key) -> None:
-    """One row a case. Simulated training and test loss, their standard errors, and the formulas."""
-    import jax
-
-    keys = iter(jax.random.split(key, 16))
-    rows = []
-    for n, p, d in known.SIMULATED_1:
-        found = theory.simulate_interpolation(
-            n, p, spectrum(3), d=d, draws=config.draws, key=next(keys)
-        )
-        rows.append([*found, *theory.monolithic_losses(n, p, spectrum(3), d=d)])
-    run.array("simulated_1", rows)
-    rows = []
-    for n, p, m in known.SIMULATED_2:
-        found = theory.simulate_interpolation(n, p, modular(m), draws=config.draws, key=next(keys))
-        formulas = (theory.modular_losses(n, p, modular(m), variant=v) for v in VARIANTS[:2])
-        rows.append([*found, *chain.from_iterable(formulas)])
-    run.array("simulated_2", rows)
-    rows = []
-    for n, p in known.NORMS:
-        of_draws = next(keys)
-        mean, deviation = (
-            theory.SampledNorm(of_draws, statistic, NORM_DRAWS)(n, p)
-            for statistic in (np.mean, np.std)
-        )
-        rows.append([mean, deviation / NORM_DRAWS**0.5, theory.pseudoinverse_norm(n, p)])
-    run.array("norms", rows)
-    run.array("norms_near", theory.pseudoinverse_norm(10, np.array([9, 10, 11])))
 
 
 def equal_as_printed(off: dict[str, float], also: bool = True, **evidence) -> Judgement:
