@@ -217,10 +217,11 @@ def run(
     from recombine.lab import run as lab
     from recombine.lab.engine import ENGINES
     from recombine.lab.errors import UserError, nearest
-    from recombine.lab.progress import RunProgress, duration
+    from recombine.lab.progress import RunProgress
     from recombine.lab.registry import select
     from recombine.lab.store import Store
-    from recombine.lab.tables import beside_table, count, verdict_table
+    from recombine.lab.tables import beside_table, verdict_table
+    from recombine.lab.words import count, duration
 
     if engine not in ENGINES:
         raise UserError(f"no engine {engine!r}: {nearest(engine, ENGINES)}")

@@ -45,10 +45,10 @@ def test_running_trials_count_by_their_share(clock):
         (120, Progressed(trial("b"), 1, 2, None)),
     ]
     assert said_of(events, clock) == [
-        "0 of 4 trials in 20 s, about 13 min 0 s left",
+        "0 of 4 trials in 20 s, about 13 min left",
         "0 of 4 trials in 40 s, about 4 min 40 s left",
-        "1 of 4 trials in 1 min 20 s, about 4 min 0 s left",
-        "1 of 4 trials in 2 min 0 s, about 3 min 20 s left",
+        "1 of 4 trials in 80 s, about 4 min left",
+        "1 of 4 trials in 2 min, about 3 min 20 s left",
     ]
 
 
@@ -65,5 +65,5 @@ def test_bars_show_how_much_time_is_left(clock):
     events = [(0, Started(trial("a"), 0)), (60, Progressed(trial("a"), 1, 2, 0.25))]
     drawn = "\n".join(said_of(events, clock, terminal=True))
     assert "0/4" in drawn
-    assert "7 min 0 s left" in drawn
+    assert "7 min left" in drawn
     assert "loss 0.25" in drawn

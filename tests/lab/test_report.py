@@ -535,14 +535,6 @@ def test_numbers_are_written_as_people_write_them(value, text):
     assert _text.number(value) == text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.123, "0.12 s"), (75, "75 s"), (185, "3 min 5 s"), (240, "4 min"), (4000, "1 h 6 min")],
-)
-def test_durations_are_written_in_their_unit(seconds, text):
-    assert _text.duration(seconds) == text
-
-
 def test_evidence_is_laid_out_by_its_form():
     records = _text.evidence([{"a": 1, "b": True}, {"a": 2, "b": None}])
     assert records.header == ["a", "b"]

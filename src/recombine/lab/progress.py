@@ -18,6 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from .engine import Event, Finished, Progressed, Started
+from .words import duration
 
 PLAIN_SECONDS = 10.0
 
@@ -32,12 +33,6 @@ class _TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         left = self._left() if task.fields.get("overall") else None
         return Text(f"{duration(left)} left" if left else "", style="cyan")
-
-
-def duration(seconds: float) -> str:
-    """`75` as `1 min 15 s`."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class RunProgress:

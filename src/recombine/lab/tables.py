@@ -19,11 +19,6 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def count(n: int, word: str) -> str:
-    """`3 trials`, `1 trial`."""
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
-
-
 def ours(beside: Beside, results: Results) -> tuple[str, str]:
     """Mean and 95 % interval over seeds, as text; dashes where there is nothing to show."""
     try:

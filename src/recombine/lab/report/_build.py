@@ -21,6 +21,7 @@ from ..errors import UserError
 from ..figures._theme import DARK
 from ..registry import load
 from ..store import Store
+from ..words import duration
 from . import _text
 from ._folder import refuse_foreign, replacing
 from ._page import VERDICTS, Drawing, StudyPage, gather, told
@@ -156,7 +157,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     for function in (_text.number, _text.value, _text.words, _text.inline, _text.linked,
-                     _text.markdown, _text.duration, _slug):  # fmt: skip
+                     _text.markdown, duration, _slug):  # fmt: skip
         environment.filters[function.__name__.lstrip("_")] = function
     environment.filters["embedded"] = Markup
     return environment

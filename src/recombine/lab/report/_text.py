@@ -147,16 +147,3 @@ def _code_only() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     return MarkdownIt("zero", {"html": False}).enable("backticks")
-
-
-def duration(seconds: float) -> str:
-    """`0.42` as `0.42 s`, `75` as `75 s`, `4000` as `1 h 7 min`."""
-    if seconds < 10:
-        return f"{float(f'{seconds:.2g}'):g} s"
-    if round(seconds) < 120:
-        return f"{round(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

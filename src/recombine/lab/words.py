@@ -1,0 +1,19 @@
+"""Counts and times in words."""
+
+
+def count(n: int, word: str) -> str:
+    """`3 trials`, `1 trial`."""
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def duration(seconds: float) -> str:
+    """`0.42` as `0.42 s`, `75` as `75 s`, `4000` as `1 h 6 min`."""
+    if seconds < 10:
+        return f"{float(f'{seconds:.2g}'):g} s"
+    if round(seconds) < 120:
+        return f"{round(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
