@@ -16,6 +16,7 @@ from ._converged_latents import task_losses as task_losses
 from ._direction_kernels import AbstractDirectionKernel as AbstractDirectionKernel
 from ._direction_kernels import DistanceKernel as DistanceKernel
 from ._direction_kernels import ProjectionKernel as ProjectionKernel
+from ._direction_kernels import Rest as Rest
 from ._direction_kernels import Split as Split
 from ._direction_kernels import SplitKernel as SplitKernel
 from ._epochs import EpochDescent as EpochDescent

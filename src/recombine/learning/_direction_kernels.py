@@ -26,7 +26,7 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
     @abstractmethod
     def features(
         self, direction: Direction, x: Float[Array, "batch inputs"]
-    ) -> tuple[Float[Array, "batch _"], ...]:
+    ) -> "tuple[Feature, ...]":
         """z_f of every input, for every Gaussian."""
 
     def __call__(
@@ -48,13 +48,42 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
         return jnp.ones(())
 
 
-def gaussian(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
-    """exp(−‖z_i − z_j‖² / 2) of all pairs."""
+class Rest(NamedTuple):
+    """The feature z = x − s vᵀ: what is left of inputs without their share of a direction.
+
+    Its distances take two numbers of an input beside ‖x_i − x_j‖², s and q = x v, and ‖x_i − x_j‖²
+    is the same for all modules that see the same inputs.
+    """
+
+    x: Float[Array, "batch inputs"]
+    s: Float[Array, "batch 1"]
+    v: Float[Array, " inputs"]
+
+    @property
+    def q(self) -> Float[Array, "batch 1"]:
+        """x v."""
+        return (self.x @ self.v)[:, None]
+
+
+Feature = Float[Array, "batch _"] | Rest
+
+
+def half_distances(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
+    """‖z_i − z_j‖² / 2 of all pairs."""
     if z.shape[1] == 1:
-        return jnp.exp(-0.5 * jnp.square(z - z.T))
+        return 0.5 * jnp.square(z - z.T)
     norms = jnp.square(z).sum(axis=1)
     # From inner products: one matrix product instead of a difference a pair.
-    return jnp.exp(jnp.minimum(z @ z.T - 0.5 * (norms[:, None] + norms), 0))
+    return jnp.maximum(0.5 * (norms[:, None] + norms) - z @ z.T, 0)
+
+
+def gaussian(z: Feature) -> Float[Array, "batch batch"]:
+    """exp(−‖z_i − z_j‖² / 2) of all pairs."""
+    if not isinstance(z, Rest):
+        return jnp.exp(-half_distances(z))
+    # ‖z_i − z_j‖² = ‖x_i − x_j‖² − 2 (s_i − s_j) (q_i − q_j) + ‖v‖² (s_i − s_j)².
+    p = z.q - 0.5 * (z.v @ z.v) * z.s
+    return jnp.exp(jnp.minimum((z.s - z.s.T) * (p - p.T) - half_distances(z.x), 0))
 
 
 class Split(NamedTuple):
@@ -94,7 +123,7 @@ class SplitKernel(AbstractDirectionKernel[Split]):
         """s / σ and r / σ."""
         u, v = direction
         s = (x @ u / (v @ u))[:, None]
-        return s / self.sigma, (x - s * v) / self.sigma
+        return s / self.sigma, Rest(x / self.sigma, s, v / self.sigma)
 
     def kept(self, direction, before):
         """A step that would widen the angle of u and v too far is not taken."""

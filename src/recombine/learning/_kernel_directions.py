@@ -16,13 +16,13 @@ import optax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ._direction_kernels import AbstractDirectionKernel, gaussian
+from ._direction_kernels import AbstractDirectionKernel, Feature, Rest, gaussian
 from ._loop import AbstractRule
 
 _RUNAWAY = 20
 """Projections that have grown so many times have run away."""
 _AT_ONCE = 8
-"""Modules whose kernels fit into the cache together: a third faster than all 32 at once."""
+"""Modules whose kernels fit into the cache together, which is faster than all 32 at once."""
 _UNLIKE = 0.03
 """With a likeness below this K is the identity."""
 
@@ -87,7 +87,7 @@ log_evidence.defvjp(_log_evidence, _log_evidence_backward)
 
 @partial(jax.custom_vjp, nondiff_argnums=(3,))
 def gaussian_objective(
-    features: tuple[Float[Array, "batch _"], ...],
+    features: tuple[Feature, ...],
     y: Float[Array, "batch columns"],
     jitter: Float[Array, ""],
     determinant: bool,
@@ -113,17 +113,25 @@ def _gaussian_objective(features, y, jitter, determinant):
         objective, a = _interpolation_norm(K, y)
         slope = -a @ a.T
 
-    def by_one_column(z, part):
-        # W = −2 a aᵀ ∘ exp(…) is never formed.
-        sums = part @ jnp.concatenate([a * z, a, jnp.ones_like(a)], axis=1)
-        return -2 * a * (sums[:, :-2] - sums[:, -2:-1] * z), sums[:, -1].sum()
-
-    def by_columns(z, part):
+    def pulled(part, columns):
+        """Σ_j W_ij (c_j − c_i) of columns c, and the sum of a Gaussian."""
+        if a.shape[1] == 1 and not determinant:
+            # W = −2 a aᵀ ∘ exp(…) is never formed.
+            sums = part @ jnp.concatenate([a * columns, a, jnp.ones_like(a)], axis=1)
+            return -2 * a * (sums[:, :-2] - sums[:, -2:-1] * columns), sums[:, -1].sum()
         W = 2 * slope * part
-        return W @ z - W.sum(axis=1, keepdims=True) * z, part.sum()
+        return W @ columns - W.sum(axis=1, keepdims=True) * columns, part.sum()
 
-    one = a.shape[1] == 1 and not determinant
-    slopes, sums = zip(*map(by_one_column if one else by_columns, features, parts), strict=True)
+    def by(z, part):
+        if not isinstance(z, Rest):
+            return pulled(part, z)
+        both, total = pulled(part, jnp.concatenate([z.s, z.q], axis=1))
+        of_s, of_q = both[:, :1], both[:, 1:]
+        by_s = (z.v @ z.v) * of_s - of_q
+        by_v = z.v * jnp.sum(z.s * of_s) - z.x.T @ of_s[:, 0]
+        return Rest(pulled(part, z.x)[0] - of_s * z.v, by_s, by_v), total
+
+    slopes, sums = zip(*map(by, features, parts), strict=True)
     # The diagonal of every Gaussian is 1.
     likeness = (sum(sums) / (len(parts) * batch) - 1) / (batch - 1)
     return (objective, likeness), (slopes, a)
