@@ -56,13 +56,13 @@ class Rest(NamedTuple):
     """
 
     x: Float[Array, "batch inputs"]
-    s: Float[Array, "batch 1"]
+    s: Float[Array, " batch"]
     v: Float[Array, " inputs"]
 
     @property
-    def q(self) -> Float[Array, "batch 1"]:
+    def q(self) -> Float[Array, " batch"]:
         """x v."""
-        return (self.x @ self.v)[:, None]
+        return self.x @ self.v
 
 
 Feature = Float[Array, "batch _"] | Rest
@@ -82,8 +82,8 @@ def gaussian(z: Feature) -> Float[Array, "batch batch"]:
     if not isinstance(z, Rest):
         return jnp.exp(-half_distances(z))
     # ‖z_i − z_j‖² = ‖x_i − x_j‖² − 2 (s_i − s_j) (q_i − q_j) + ‖v‖² (s_i − s_j)².
-    p = z.q - 0.5 * (z.v @ z.v) * z.s
-    return jnp.exp(jnp.minimum((z.s - z.s.T) * (p - p.T) - half_distances(z.x), 0))
+    s, p = z.s[:, None], (z.q - 0.5 * (z.v @ z.v) * z.s)[:, None]
+    return jnp.exp(jnp.minimum((s - s.T) * (p - p.T) - half_distances(z.x), 0))
 
 
 class Split(NamedTuple):
@@ -122,8 +122,8 @@ class SplitKernel(AbstractDirectionKernel[Split]):
     def features(self, direction, x):
         """s / σ and r / σ."""
         u, v = direction
-        s = (x @ u / (v @ u))[:, None]
-        return s / self.sigma, Rest(x / self.sigma, s, v / self.sigma)
+        s = x @ u / (v @ u)
+        return s[:, None] / self.sigma, Rest(x / self.sigma, s, v / self.sigma)
 
     def kept(self, direction, before):
         """A step that would widen the angle of u and v too far is not taken."""

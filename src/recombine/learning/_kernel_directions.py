@@ -113,23 +113,25 @@ def _gaussian_objective(features, y, jitter, determinant):
         objective, a = _interpolation_norm(K, y)
         slope = -a @ a.T
 
-    def pulled(part, columns):
-        """Σ_j W_ij (c_j − c_i) of columns c, and the sum of a Gaussian."""
+    def pulled(part, rows):
+        """Σ_j W_ij (z_j − z_i) of features z, one a row, and the sum of a Gaussian."""
         if a.shape[1] == 1 and not determinant:
             # W = −2 a aᵀ ∘ exp(…) is never formed.
-            sums = part @ jnp.concatenate([a * columns, a, jnp.ones_like(a)], axis=1)
-            return -2 * a * (sums[:, :-2] - sums[:, -2:-1] * columns), sums[:, -1].sum()
+            weights = a[:, 0]
+            sums = jnp.stack([*(weights * rows), weights, jnp.ones_like(weights)]) @ part
+            return -2 * weights * (sums[:-2] - sums[-2] * rows), sums[-1].sum()
         W = 2 * slope * part
-        return W @ columns - W.sum(axis=1, keepdims=True) * columns, part.sum()
+        return rows @ W - W.sum(axis=0) * rows, part.sum()
 
     def by(z, part):
         if not isinstance(z, Rest):
-            return pulled(part, z)
-        both, total = pulled(part, jnp.concatenate([z.s, z.q], axis=1))
-        of_s, of_q = both[:, :1], both[:, 1:]
+            slopes, total = pulled(part, z.T)
+            return slopes.T, total
+        (of_s, of_q), total = pulled(part, jnp.stack([z.s, z.q]))
+        of_x, _ = pulled(part, z.x.T)
         by_s = (z.v @ z.v) * of_s - of_q
-        by_v = z.v * jnp.sum(z.s * of_s) - z.x.T @ of_s[:, 0]
-        return Rest(pulled(part, z.x)[0] - of_s * z.v, by_s, by_v), total
+        by_v = (z.s @ of_s) * z.v - of_s @ z.x
+        return Rest(of_x.T - jnp.outer(of_s, z.v), by_s, by_v), total
 
     slopes, sums = zip(*map(by, features, parts), strict=True)
     # The diagonal of every Gaussian is 1.
