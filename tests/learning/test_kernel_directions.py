@@ -198,7 +198,7 @@ def test_the_objective_is_that_of_the_kernel(columns, determinant, x64):
     slow, slow_slopes = of_all(plain)(start, x, y)
     np.testing.assert_allclose(ours, slow, rtol=1e-9)
     for a, b in zip(jax.tree.leaves(slopes), jax.tree.leaves(slow_slopes), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(a, b, rtol=1e-7)
     np.testing.assert_allclose(likeness, (matrix(start, x).sum() - 16) / (7 * 16), rtol=1e-9)
 
 
