@@ -8,7 +8,7 @@ import numpy as np
 from recombine import probes, tasks
 from recombine.lab import Run
 
-from .networks import RECURRENT, NetworkConfig, fit, plain_network
+from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
 
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ abs/rel + gate", "NDR"
@@ -64,8 +64,8 @@ class Learned(NamedTuple):
     """Expressions by name, framed if the network reads them so."""
 
 
-def data_of(config: Config, task, key) -> tuple[tuple, Any, dict[str, Any], Any]:
-    """Sources of batches, training items to measure, tests by name, and shares of the sources."""
+def data_of(config: Config, task, key) -> Data:
+    """Expressions to learn, in sets of like lengths, and to be tested on."""
     import jax
 
     seed = int(jax.random.randint(key, (), 0, 2**31 - 1))
@@ -75,7 +75,7 @@ def data_of(config: Config, task, key) -> tuple[tuple, Any, dict[str, Any], Any]
     if config.model not in RECURRENT:
         sets = {name: part.framed() for name, part in sets.items()}
     train = sets.pop("train")
-    return train.buckets(config.buckets), train[: config.evaluated], sets, None
+    return Data(train.buckets(config.buckets), train[: config.evaluated], sets)
 
 
 def learn(config: Config, task, key, run: Run) -> Learned:
@@ -88,15 +88,14 @@ def learn(config: Config, task, key, run: Run) -> Learned:
 
     weight_key, data_key, batch_key = jax.random.split(key, 3)
     data = data_of(config, task, data_key)
-    _, seen, tests, _ = data
     made = eqx.filter_jit(plain_network)(
-        config, len(seen.vocabulary) - 1, seen.classes, key=weight_key,
+        config, len(data.seen.vocabulary) - 1, data.seen.classes, key=weight_key,
         recurrent_layers=config.recurrent_layers, test_layers=config.layers + config.extra_layers,
     )  # fmt: skip
     fitted = fit(config, made, data, batch_key, run, test="deeper")
-    run.metric("majority", probes.majority_share(tests["deeper"]))
-    report_depths(fitted.model, task, tests, run)
-    return Learned(fitted.model, fitted.curves, tests)
+    run.metric("majority", probes.majority_share(data.tests["deeper"]))
+    report_depths(fitted.model, task, data.tests, run)
+    return Learned(fitted.model, fitted.curves, data.tests)
 
 
 def report_depths(model, task, tests: dict[str, Any], run: Run) -> None:

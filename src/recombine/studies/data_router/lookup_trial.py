@@ -8,7 +8,7 @@ import numpy as np
 from recombine import learning, probes, tasks
 from recombine.lab import Run
 
-from .networks import RECURRENT, NetworkConfig, fit, plain_network
+from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
 
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "DNC", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
@@ -119,8 +119,8 @@ def fresh_sets(config: Config, task, framed: bool, key) -> dict[str, Any]:
     }
 
 
-def data_of(config: Config, task, framed: bool, key) -> tuple[tuple, Any, dict[str, Any], Any]:
-    """Sources of batches, training items to measure, tests by name, and shares of the sources."""
+def data_of(config: Config, task, framed: bool, key) -> Data:
+    """The published items, or fresh ones every step, each length as often as the others."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -129,13 +129,14 @@ def data_of(config: Config, task, framed: bool, key) -> tuple[tuple, Any, dict[s
         sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
         del sets["reserved"]
         train = sets.pop("train")
-        return train.buckets(config.buckets), train[: config.evaluated], sets, None
+        return Data(train.buckets(config.buckets), train[: config.evaluated], sets)
     tests = eqx.filter_jit(fresh_sets)(config, task, framed, key)
     parts = np.array_split(np.arange(1, config.longest + 1), config.buckets)
     sources = tuple(
         jax.tree_util.Partial(drawn, task, (int(part[0]), int(part[-1])), framed) for part in parts
     )
-    return sources, tests.pop("train"), tests, jnp.array([float(len(part)) for part in parts])
+    shares = jnp.array([float(len(part)) for part in parts])
+    return Data(sources, tests.pop("train"), tests, shares)
 
 
 def network(config: Config, words: int, classes: int, *, key) -> Any:
@@ -163,8 +164,8 @@ def learn(config: Config, key, run: Run) -> Learned:
     task = task_of(config, table_key)
     framed = config.model not in RECURRENT
     data = data_of(config, task, framed, data_key)
-    _, seen, *_ = data
-    made = eqx.filter_jit(network)(config, len(seen.vocabulary) - 1, seen.classes, key=weight_key)
+    words, classes = len(data.seen.vocabulary) - 1, data.seen.classes
+    made = eqx.filter_jit(network)(config, words, classes, key=weight_key)
     objective = None if config.halting == "none" else learning.PonderLoss(config.ponder)
     fitted = fit(config, made, data, batch_key, run, objective=objective)
     return Learned(task, fitted.model, made, framed, later_key)

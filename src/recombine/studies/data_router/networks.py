@@ -78,6 +78,20 @@ class NetworkConfig:
             raise ValueError(f"{self.model} is no transformer: it has no readout")
 
 
+class Data(NamedTuple):
+    """What a network learns from and is measured on."""
+
+    sources: tuple
+    """Of batches: sets of items, or functions that draw them."""
+    seen: Any
+    """Training items to measure."""
+    tests: dict[str, Any]
+    """By name: `iid`, whose accuracy at the end is reported, `depth_valid`, which chooses the
+    network, and the test of the study."""
+    shares: Any = None
+    """Of the sources among batches; by default as many as they have items."""
+
+
 class Fitted(NamedTuple):
     """What training gives."""
 
@@ -126,16 +140,13 @@ def plain_network(
 
 
 def fit(
-    config: NetworkConfig, made, data, key, run: Run, *, test: str = "longer", objective=None
+    config: NetworkConfig, made, data: Data, key, run: Run, *, test: str = "longer", objective=None
 ) -> Fitted:
     """Train a network, and report how well it does during training.
 
     **Arguments:**
 
     - `made`: the network.
-    - `data`: sources of batches, training items to measure, tests by name, and shares of the
-        sources. The tests are `iid`, whose accuracy at the end is reported, `depth_valid`, which
-        chooses the network, and `test`.
     - `key`: of batches and dropout.
     - `test`: the test whose accuracy is reported, at the chosen network and at the end.
     - `objective`: by default cross-entropy.
@@ -143,11 +154,10 @@ def fit(
     import equinox as eqx
     import jax
 
-    sources, seen, tests, shares = data
     learns, stays = eqx.partition(made, eqx.is_inexact_array)
     rule = learning.SequenceClassification(
-        sources, stays, seen, tests, key, config.learning_rate, config.weight_decay,
-        config.clip, config.warm_up, config.batch, config.every, "depth_valid", shares,
+        data.sources, stays, data.seen, data.tests, key, config.learning_rate, config.weight_decay,
+        config.clip, config.warm_up, config.batch, config.every, "depth_valid", data.shares,
         learning.label_loss if objective is None else objective,
         falls_until=config.steps if config.falls else 0, b2=config.b2,
         matrix_rate=config.matrix_rate,
@@ -165,7 +175,8 @@ def fit(
     run.metric(test, accuracies[test][place])
     run.metric(f"{test}_at_end", accuracies[test][-1])
     run.metric("chosen_at", curves["step"][place])
-    chance = probes.majority_share(tests["iid"])
-    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(tests["iid"])))
+    iid = data.tests["iid"]
+    chance = probes.majority_share(iid)
+    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(iid)))
     run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
     return Fitted(rule.best(state), curves)
