@@ -62,6 +62,7 @@ def test_every_claim_holds_on_what_the_paper_shows(name, claim, preset):
         (ARITHMETIC, "router-computes", "NDR", {"deeper": 0.57}),
         (ARITHMETIC, "router-generalizes", "NDR", {"deeper": 0.94}),
         (ARITHMETIC, "router-generalizes", "NDR", {"deeper_early": 0.94}),
+        (ARITHMETIC, "router-best", "NDR", {"deeper": 0.8}),
         (ARITHMETIC, "others-fall-short", "Bidirectional LSTM", {"deeper": 0.86}),
         (ARITHMETIC, "all-learn", "+ rel", {"iid": 0.97}),
         (LISTOPS, "router-ahead", "+ rel", {"deeper": 0.9}),
