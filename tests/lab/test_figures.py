@@ -45,6 +45,15 @@ def test_panels_take_one_axis_title_for_all_or_one_each():
     assert layout.yaxis.domain == layout.yaxis3.domain  # side by side
 
 
+def test_panels_share_their_heights_if_asked_to():
+    apart = figures.panels("a", "b", "c", x="x", y="y")
+    shared = figures.panels("a", "b", "c", x="x", y="y", shared_y=True)
+    names = ("yaxis", "yaxis2", "yaxis3")
+    assert [apart.layout[name].matches for name in names] == [None, None, None]
+    assert [shared.layout[name].matches for name in names] == [None, "y", "y"]
+    assert shared.layout.xaxis2.matches is None
+
+
 def test_axis_titles_that_do_not_match_the_panels_are_refused():
     with pytest.raises(ValueError, match="2 values for 3 panels"):
         figures.panels("a", "b", "c", x=("p", "q"), y="")

@@ -27,6 +27,7 @@ def panels(
     columns: int | None = None,
     log_x: bool | Sequence[bool] = False,
     log_y: bool | Sequence[bool] = False,
+    shared_y: bool = False,
 ) -> "go.Figure":
     """An empty figure with one panel a title.
 
@@ -36,6 +37,7 @@ def panels(
     - `x`, `y`: axis titles, one for all panels or one each.
     - `columns`: how many panels stand side by side; by default up to three.
     - `log_x`, `log_y`: logarithmic axes, for all panels or each.
+    - `shared_y`: whether one height means one number in all panels.
 
     **Returns:**
 
@@ -62,6 +64,8 @@ def panels(
             figure.layout[axis(i, letter)].update(
                 {"title": {"text": _each(words, i, count)}} | (LOG if _each(log, i, count) else {})
             )
+        if shared_y and i:
+            figure.layout[axis(i, "y")].matches = anchor(0, "y")
     figure.update_layout(
         template=template(),
         annotations=[panel_title(title, i) for i, title in enumerate(titles) if title],

@@ -138,7 +138,10 @@ def draw_cells(results: Results):
     """All seeds of all cells, also those that do not count."""
     shown = [m for m in MODELS if any(r.config["model"] == m for r in results.records)]
     figure = figures.panels(
-        *(MODELS[m] for m in shown), x="overlapping functions / shared symbols", y="accuracy"
+        *(MODELS[m] for m in shown),
+        x="overlapping functions / shared symbols",
+        y="accuracy",
+        shared_y=True,
     )
     for panel, model in enumerate(shown):
         pairs = pairs_of(results.where(model=model))

@@ -124,7 +124,9 @@ def groups_show(results: Results) -> Judgement:
 
 
 def draw_table(results: Results):
-    figure = figures.panels("A: trained alternating", "R: trained repeating", x="", y="accuracy")
+    figure = figures.panels(
+        "A: trained alternating", "R: trained repeating", x="", y="accuracy", shared_y=True
+    )
     for panel, variant in enumerate(VARIANTS):
         for color, (metric, name) in enumerate((("iid", "IID test"), ("ood", "OOD test"))):
             values = [results.metric(metric, model=m, variant=variant) for m in MODELS]
@@ -137,7 +139,7 @@ def draw_table(results: Results):
 
 def draw_curves(results: Results):
     titles = [f"{name}, {variant}" for variant in VARIANTS for name in MODELS.values()]
-    figure = figures.panels(*titles, x="step", y="accuracy", columns=3)
+    figure = figures.panels(*titles, x="step", y="accuracy", columns=3, shared_y=True)
     for panel, (variant, model) in enumerate((v, m) for v in VARIANTS for m in MODELS):
         for color, (curve, name) in enumerate((("iid", "IID test"), ("ood", "OOD test"))):
             steps, values = results.curve(curve, model=model, variant=variant)

@@ -101,7 +101,7 @@ def falls(results: Results) -> Judgement:
 
 def draw_layers(results: Results):
     directions = present(results, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="layers", y="accuracy")
+    figure = figures.panels(*directions, x="layers", y="accuracy", shared_y=True)
     for panel, direction in enumerate(directions):
         runs = results.where(direction=direction)
         layers = runs.values("layers")

@@ -133,7 +133,7 @@ def draw_by_depth(results: Results):
 
 
 def draw_learning(results: Results):
-    figure = figures.panels(*MEASURES.values(), x="steps", y="accuracy", columns=2)
+    figure = figures.panels(*MEASURES.values(), x="steps", y="accuracy", columns=2, shared_y=True)
     for panel, metric in enumerate(MEASURES):
         for model in present(results, "model", MODELS):
             steps, accuracy = results.curve(metric, model=model)

@@ -99,7 +99,9 @@ def not_backward(results: Results) -> Judgement:
 def draw_steps(results: Results):
     halts = results.where(halting=present(results, "halting", ("A", "U"))[0])
     directions = present(halts, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="functions", y="steps of the slowest column")
+    figure = figures.panels(
+        *directions, x="functions", y="steps of the slowest column", shared_y=True
+    )
     for panel, direction in enumerate(directions):
         for color, halting in enumerate(present(results, "halting", ("A", "U"))):
             lengths, steps = results.curve(
@@ -113,7 +115,7 @@ def draw_steps(results: Results):
 
 def draw_accuracy(results: Results):
     directions = present(results, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="halting", y="accuracy")
+    figure = figures.panels(*directions, x="halting", y="accuracy", shared_y=True)
     for panel, direction in enumerate(directions):
         runs = results.where(direction=direction, model=RELATIVE)
         variants = present(runs, "halting", HALTING)

@@ -166,7 +166,7 @@ def chance_of(results: Results) -> float:
 def draw_by_length(results: Results, field: str, order: tuple):
     """Accuracy by the number of functions: a panel a direction, a line a value of `field`."""
     directions = present(results, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="functions", y="accuracy")
+    figure = figures.panels(*directions, x="functions", y="accuracy", shared_y=True)
     for panel, direction in enumerate(directions):
         runs = results.where(direction=direction)
         for value in present(runs, field, order):
@@ -183,7 +183,9 @@ def draw_learning(results: Results, field: str, order: tuple):
     directions = present(results, "direction", DIRECTIONS)
     words = {"iid": "IID", "longer": "longer inputs"}
     titles = [f"{name}, {d}" for name in words.values() for d in directions]
-    figure = figures.panels(*titles, x="steps", y="accuracy", columns=len(directions))
+    figure = figures.panels(
+        *titles, x="steps", y="accuracy", columns=len(directions), shared_y=True
+    )
     for row, name in enumerate(words):
         for column, direction in enumerate(directions):
             runs = results.where(direction=direction)

@@ -18,7 +18,7 @@ def of_table(model: str, direction: str, metric: str):
 def draw_table(results: Results, order: tuple[str, ...]):
     """The rows of the table, one panel a direction."""
     directions = present(results, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="", y="accuracy", columns=1)
+    figure = figures.panels(*directions, x="", y="accuracy", columns=1, shared_y=True)
     for panel, direction in enumerate(directions):
         runs = results.where(direction=direction)
         models = present(runs, "model", order)

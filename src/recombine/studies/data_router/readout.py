@@ -58,7 +58,7 @@ def flips(results: Results) -> Judgement:
 
 def draw_readouts(results: Results):
     models = present(results, "model", MODELS)
-    figure = figures.panels(*models, x="", y="accuracy")
+    figure = figures.panels(*models, x="", y="accuracy", shared_y=True)
     for panel, model in enumerate(models):
         runs = results.where(model=model)
         pairs = [
