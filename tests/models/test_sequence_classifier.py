@@ -266,6 +266,8 @@ def test_more_steps_at_test_are_the_same_layer_again():
     seen = trace(make("NDR", longer), TOKENS, LENGTHS)
     np.testing.assert_allclose(seen.columns[:3], TRACES["NDR"].columns, atol=1e-6)
     assert len(seen.columns) == 5
+    same = trace(make("NDR", CONFIG).with_test_steps(5), TOKENS, LENGTHS)
+    np.testing.assert_array_equal(same.columns, seen.columns)
     assert not np.allclose(seen.columns[4], seen.columns[2])
 
 

@@ -11,6 +11,7 @@ from recombine import tasks
 from recombine.lab import Run
 from recombine.lab.registry import load
 from recombine.studies.data_router import arithmetic, expression_trial, listops, listops_trial
+from recombine.studies.data_router.expression_results import SMOKE
 
 ARITHMETIC, LISTOPS = ALL = ("data-router/arithmetic", "data-router/listops")
 DEEPER = {
@@ -156,6 +157,8 @@ def opening(steps):
     """Of two lists whose operators open at these steps."""
     words = ["B", "[MAX", "[MIN", "1", "2", "]", "[SM", "3", "[SM", "1", "1", "]", "]", "]", "E"]
     gates = np.zeros((6, 2, len(words) + 1, 2))
+    # Padding, which must not set the level at which a column is open.
+    gates[:, :, -1] = 9
     for word, step in zip((1, 2, 6, 8), steps, strict=True):
         gates[step, :, word] = 1
     return listops_trial.opening_of([words, words], gates)
@@ -179,12 +182,31 @@ def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognis
     run = Run()
     listops_trial.report(opening((1, 1, 1, 1)), run)
     assert run.metrics["undefined_order"] == 1
-    assert "opening_order" not in run.metrics
+    assert run.metrics["opening_order"] == 0
+
+
+def test_a_list_that_cannot_be_read_is_refused_before_training():
+    run = Run()
+    with pytest.raises(ValueError, match="not words of these lists: 4"):
+        listops_trial.trial(listops_trial.Config(digits=4), jax.random.key(0), run)
+    assert not run.curves
+
+
+def test_a_network_with_more_layers_in_tests_is_also_tested_as_trained():
+    config = listops_trial.Config(**SMOKE, readout="first")
+    deeper = dataclasses.replace(config, extra_layers=2)
+    for settings, names in ((config, set()), (deeper, {"iid_as_trained", "deeper_as_trained"})):
+        run = Run()
+        listops_trial.trial(settings, jax.random.key(0), run)
+        assert {name for name in run.metrics if name.endswith("as_trained")} == names
+        assert all(0 <= run.metrics[name] <= 1 for name in names)
 
 
 def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="steps=10 is not a multiple of every=3"):
         arithmetic.Config(steps=10, every=3)
+    with pytest.raises(ValueError, match="every=0 is less than 1"):
+        arithmetic.Config(every=0)
     with pytest.raises(ValueError, match="LSTM is no transformer: it has no readout"):
         arithmetic.Config(model="LSTM", readout="first")
     with pytest.raises(ValueError, match="LSTM is no transformer: it has no extra layers"):

@@ -125,6 +125,14 @@ class SequenceClassifier(eqx.Module):
         adaptive = AdaptiveTime(size, decaying=decaying, epsilon=epsilon, key=key)
         return eqx.tree_at(lambda m: m.adaptive, self, adaptive, is_leaf=lambda x: x is None)
 
+    def with_test_steps(self, steps: int) -> "SequenceClassifier":
+        """The same encoder, which takes so many steps without a `key`."""
+        return SequenceClassifier(
+            self.embedding, self.layers, self.readout, steps=self.steps, test_steps=steps,
+            adaptive=self.adaptive, separate=self.separate, absolute=self.absolute,
+            embedding_rate=self.embedding_rate, reads_last=self.reads_last,
+        )  # fmt: skip
+
     def trace(self, tokens: Int[Array, "batch length"], lengths: Int[Array, " batch"]) -> Trace:
         """What happens at every step, without dropout."""
         there = _there(tokens, lengths)

@@ -58,8 +58,11 @@ def opening_of(words: list[list[str]], gates: np.ndarray) -> Opening:
     **Arguments:**
 
     - `words`: of every list.
-    - `gates`: `[steps, lists, columns, channels]`.
+    - `gates`: `[steps, lists, columns, channels]`; those of padding do not count.
     """
+    lengths = np.array([len(sentence) for sentence in words])
+    there = np.arange(gates.shape[2]) < lengths[:, None]
+    gates = np.where(there[..., None], gates, 0)
     opens = probes.opening_steps(gates, level=probes.half_open(gates))
     rows = []
     for place, sentence in enumerate(words):
@@ -80,8 +83,8 @@ def report(opening: Opening, run: Run) -> None:
     """The numbers of an opening."""
     found = orders(opening)
     run.metric("undefined_order", np.isnan(found).mean())
-    if np.isfinite(found).any():
-        run.metric("opening_order", np.nanmean(found))
+    # Operators that open together are in no order.
+    run.metric("opening_order", np.nan_to_num(found).mean())
     slope, _ = np.polyfit(opening.heights, opening.steps, 1)
     run.metric("steps_an_operation", slope)
     heights = np.unique(opening.heights)
@@ -89,12 +92,17 @@ def report(opening: Opening, run: Run) -> None:
     run.curve("opening_by_height", heights, means)
 
 
-def watch(config: Config, task, learned: Learned, run: Run) -> None:
+def accuracy(model, items) -> float:
+    """The share of items that are right."""
+    return float((probes.class_scores(model, items).argmax(axis=1) == items.labels).mean())
+
+
+def watch(shown, learned: Learned, run: Run) -> None:
     """Gates and attention of a gated network, on deeper lists and on the one that is shown."""
     import equinox as eqx
 
     deeper = learned.tests["deeper"]
-    items = tasks.joined((task.read([config.shown]).framed(), deeper[:WATCHED]))
+    items = tasks.joined((shown.framed(), deeper[:WATCHED]))
     trace = eqx.filter_jit(type(learned.model).trace)(learned.model, items.tokens, items.lengths)
     words = [items.text(i).split() for i in range(len(items))]
     gates = np.asarray(trace.gates)
@@ -108,6 +116,12 @@ def watch(config: Config, task, learned: Learned, run: Run) -> None:
 def trial(config: Config, key, run: Run) -> None:
     """Learn, be tested on lists of every depth, and be watched."""
     task = task_of(config)
+    shown = task.read([config.shown])
     learned = learn(config, task, key, run)
+    if config.extra_layers:
+        as_trained = learned.model.with_test_steps(config.layers)
+        for name in ("iid", "deeper"):
+            right = accuracy(as_trained, learned.tests[name])
+            run.metric(f"{name}_as_trained", right)
     if config.model in GATED:
-        watch(config, task, learned, run)
+        watch(shown, learned, run)

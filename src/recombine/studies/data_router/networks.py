@@ -70,6 +70,8 @@ class NetworkConfig:
     """Items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"every={self.every} is less than 1")
         if self.steps % self.every:
             raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
         if self.falls and self.steps <= self.warm_up:
