@@ -142,7 +142,7 @@ def test_figures_of_overlap_are_drawn_with_gaps_where_nothing_was_run():
     assert overlap.draw_cells(found).data
     assert overlap.draw_graph(found).data
     _, smoke = results(OVERLAP, as_in_figure_6_4, "smoke")
-    assert overlap.mean_or_nothing(smoke, 4, 1, "bi-lstm") != 0
+    assert np.isnan(overlap.mean_or_nothing(smoke, 4, 1, "bi-lstm"))
     with pytest.raises(Missing, match="no trial with"):
         judged(*results(OVERLAP, as_in_figure_6_4, "smoke"), "overlap-helps")
 
@@ -179,15 +179,16 @@ def by_hand():
 
 
 def maps_of(config, name):
-    """Two symbols and four functions, whose clusters are the groups, or half of one."""
+    """Eight symbols and four functions, whose clusters are the groups, or half of one."""
     groups = np.array([0, 0, 1, 1])
     codes = np.array([0, 1, 1, 1]) if getattr(config, "network", "") == "half a group" else groups
-    readable = np.ones((2, 4, 4), bool)
-    readable[:, 0, 2:] = False
+    readable = np.ones((8, 4, 4), bool)
+    # One in eight is chance.
+    readable[1:, 0, 2:] = False
     return {
         "groups": groups,
-        "clusters": np.stack([codes, codes]),
-        "cosines": np.stack([np.equal.outer(codes, codes).astype(float)] * 2),
+        "clusters": np.stack([codes] * 8),
+        "cosines": np.stack([np.equal.outer(codes, codes).astype(float)] * 8),
         "readable": readable,
     }[name]
 
@@ -226,6 +227,8 @@ def test_every_claim_on_representations_holds_on_exact_numbers(claim):
         ("only-one-code-generalizes", {"ood": 0.99}, {"network": "one code"}),
         ("codes-decide-who-reads", {"b_to_a": 0.99}, {"network": "two codes", "variant": "A"}),
         ("codes-decide-who-reads", {"a_to_b": 0.5}, {"network": "two codes", "variant": "R"}),
+        ("only-one-code-generalizes", {"ood": 0.0}, {"network": "two codes"}),
+        ("codes-decide-who-reads", {"a_to_a": 0.0}, {"network": "two codes", "variant": "A"}),
         ("half-a-group", {"a_to_b": 0.7}, {"network": "half a group"}),
         ("half-a-group", {"b_to_a": 0.9}, {"network": "half a group"}),
         ("noise-makes-clusters", {"rand_index": 0.2}, {"network": "one code", "noise": 0.3}),
@@ -247,7 +250,7 @@ def test_compatibility_needs_two_clusters():
     assert not judged(study, found, "half-a-group").holds
     _, found = results(REPRESENTATIONS, exactly, array=maps_of)
     half = representations.hand_made(found, "half a group")
-    np.testing.assert_allclose(symbols.compatibility(half), [[1, 0], [1, 1]])
+    np.testing.assert_allclose(symbols.compatibility(half), [[1, 0.125], [1, 1]])
 
 
 def test_a_code_that_half_a_group_writes_breaks_no_training_of_a():
@@ -331,6 +334,8 @@ def test_rarer_lengths_are_drawn_more_often_the_more_evenly(evenness, counts):
     [
         ({"evenness": 2}, "evenness=2 is not between 0 and 1"),
         ({"steps": 100}, "steps=100 end before warm_up=300 is over"),
+        ({"steps": 700}, "steps=700 is not a multiple of every=500"),
+        ({"every": 0}, "every=0 is less than 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(wrong, says):

@@ -125,6 +125,13 @@ def test_a_table_without_enough_layers_says_so():
             judged(study, few, claim)
 
 
+def has(row, found):
+    try:
+        return row.ours(found) is not None
+    except Missing:
+        return False
+
+
 @pytest.mark.parametrize("preset", ["laptop", "paper"])
 @pytest.mark.parametrize("name", ALL)
 def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, preset):
@@ -132,7 +139,11 @@ def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, pres
     for figure in study.figures:
         assert figure.draw(found).data
     assert all(0 <= row.paper.value <= 1 for row in study.beside)
-    assert all(len(row.ours(found)) == found.seeds[-1] + 1 for row in study.beside)
+    measured = [row for row in study.beside if has(row, found)]
+    assert all(len(row.ours(found)) == found.seeds[-1] + 1 for row in measured)
+    # Some rows of the paper are in preset paper only.
+    assert preset == "laptop" or len(measured) == len(study.beside)
+    assert measured or name == FLOW
 
 
 @pytest.mark.parametrize("name", [TABLE, PARTS, DEPTH, READOUT, HALTING])
@@ -143,8 +154,11 @@ def test_networks_of_the_paper_have_its_sizes(name):
         "Transformer": (128, 256), "+ rel": (128, 256), "+ geom.": (128, 256), "NDR": (256, 512),
         "+ rel + gate": (256, 1024), "+ abs/rel + gate": (256, 1024),
     }  # fmt: skip
-    for model, size, hidden in sizes:
-        assert expected.get(model, (size, hidden)) == (size, hidden)
+    recurrent = {"LSTM", "Bidirectional LSTM", "DNC"}
+    assert {size for size in sizes if size[0] not in recurrent} <= {
+        (model, *size) for model, size in expected.items()
+    }
+    assert len(sizes) == len({model for model, *_ in sizes})
     assert all(t.config["published"] and t.config["symbols"] == 8 for t in found)
 
 

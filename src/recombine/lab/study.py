@@ -242,7 +242,10 @@ def _parse(text: str, kind: Any) -> Any:
     """`text` as a value of type `kind`, or a ValueError that says what was expected."""
     choices = get_args(kind)
     if get_origin(kind) is tuple:
-        return tuple(_parse(part.strip(), choices[0]) for part in text.split(","))
+        parts = text.split(",")
+        if choices[-1] is not Ellipsis and len(parts) != len(choices):
+            raise ValueError(f"expected {len(choices)} values with commas between, got {text!r}")
+        return tuple(_parse(part.strip(), choices[0]) for part in parts)
     if get_origin(kind) is Literal:
         named = {str(choice): choice for choice in choices}
         if text not in named:

@@ -123,6 +123,10 @@ class Config:
         recipe = recipe_of(self)
         if recipe.falls and recipe.steps <= self.warm_up:
             raise ValueError(f"steps={recipe.steps} end before warm_up={self.warm_up} is over")
+        if self.every < 1:
+            raise ValueError(f"every={self.every} is less than 1")
+        if recipe.steps % self.every:
+            raise ValueError(f"steps={recipe.steps} is not a multiple of every={self.every}")
 
 
 def recipe_of(config: Config) -> Recipe:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -81,8 +82,14 @@ def draw_maps(cosines: np.ndarray, clusters: np.ndarray, groups: np.ndarray):
 
 def first_maps(results: Results, **condition):
     """The maps of the first seed of a condition."""
+    return maps_of(results, lambda _: 0, **condition)
+
+
+def maps_of(results: Results, choose: Callable[[np.ndarray], int], **condition):
+    """The maps of the seed of a condition that `choose` finds in their OOD accuracies."""
+    seed = choose(results.metric("ood", **condition))
     return draw_maps(
-        *(results.array(name, **condition)[0] for name in ("cosines", "clusters", "groups"))
+        *(results.array(name, **condition)[seed] for name in ("cosines", "clusters", "groups"))
     )
 
 

@@ -204,7 +204,7 @@ study = Study(
     ),
     beside=tuple(
         row
-        for model in LAPTOP_MODELS
+        for model in MODELS
         for row in (
             beside("table-5.3", model, "200k", "iid"),
             beside("table-5.3", model, "200k", "deeper"),

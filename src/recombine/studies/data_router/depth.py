@@ -196,7 +196,7 @@ study = Study(
     beside=tuple(
         beside(layers, direction, metric)
         for metric in ("iid", "longer")
-        for layers in (12, 10, 8, 6)
+        for layers in PAPER_LAYERS
         for direction in DIRECTIONS
     ),
     notes="As in the paper, networks are not chosen on a set of their own here: accuracies are of "

@@ -24,6 +24,7 @@ from .lookup_results import (
     SMOKE,
     UNGATED_SETTINGS,
     chance_of,
+    mean,
     present,
     published,
 )
@@ -36,6 +37,9 @@ AHEAD = 0.2
 """By how much accuracy on longer inputs is higher forward with variant A, at least."""
 HALF = 0.5
 """Accuracy backward, at most."""
+MEASURES = {"iid": "IID", "longer": "longer inputs"}
+PAPER_NAMES = {"+ geom.": "+ geo"}
+"""Rows of Table D.2 that are called otherwise here."""
 PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}
 
 
@@ -60,6 +64,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def longer(results: Results, halting: str, direction: str) -> np.ndarray:
+    """Accuracy of the transformer with relative positions on longer inputs, one a seed."""
     return results.metric("longer", model=RELATIVE, halting=halting, direction=direction)
 
 
@@ -90,7 +95,11 @@ def helps_forward(results: Results) -> Judgement:
 
 
 def not_backward(results: Results) -> Judgement:
-    found = {h: float(longer(results, h, "backward").mean()) for h in HALTING}
+    found = {
+        f"{m}, halting {h}": mean(results, "longer", model=m, halting=h, direction="backward")
+        for m in present(results, "model", MODELS)
+        for h in HALTING
+    }
     return Judgement(
         max(found.values()) <= HALF, {f"longer inputs, backward (bound: at most {HALF:g})": found}
     )
@@ -114,25 +123,33 @@ def draw_steps(results: Results):
 
 
 def draw_accuracy(results: Results):
-    directions = present(results, "direction", DIRECTIONS)
-    figure = figures.panels(*directions, x="halting", y="accuracy", shared_y=True)
-    for panel, direction in enumerate(directions):
-        runs = results.where(direction=direction, model=RELATIVE)
+    models, directions = (
+        present(results, "model", MODELS),
+        present(results, "direction", DIRECTIONS),
+    )
+    places = [(model, direction) for model in models for direction in directions]
+    titles = [f"{model}, {direction}" for model, direction in places]
+    figure = figures.panels(
+        *titles, x="halting", y="accuracy", columns=len(directions), shared_y=True
+    )
+    for panel, (model, direction) in enumerate(places):
+        runs = results.where(direction=direction, model=model)
         variants = present(runs, "halting", HALTING)
-        for color, (name, metric) in enumerate((("IID", "iid"), ("longer inputs", "longer"))):
+        for color, (metric, name) in enumerate(MEASURES.items()):
             values = [runs.metric(metric, halting=h) for h in variants]
             figures.add_points(figure, variants, values, name, color=color, panel=panel, line=False)
         figures.add_level(figure, chance_of(results), "guessing", panel=panel)
     return figure
 
 
-def beside(halting: str, direction: str) -> Beside:
-    setting = "none" if halting == "none" else PAPER_ACT[halting]
-    steps = "30k" if halting == "none" else "60k"
+def beside(model: str, halting: str, direction: str, metric: str) -> Beside:
+    setting = f"ACT={'none' if halting == 'none' else PAPER_ACT[halting]}; {direction}"
+    if metric == "longer":
+        setting += "; 30k steps" if halting == "none" else "; 60k steps"
     return Beside(
-        f"+ rel, halting {halting}, {direction}, longer",
-        published("table-D.2", RELATIVE, f"ACT={setting}; {direction}; {steps} steps", "longer"),
-        lambda results: longer(results, halting, direction),
+        f"{model}, halting {halting}, {direction}, {MEASURES[metric]}",
+        published("table-D.2", PAPER_NAMES.get(model, model), setting, metric),
+        lambda results: results.metric(metric, model=model, halting=halting, direction=direction),
     )
 
 
@@ -203,11 +220,17 @@ study = Study(
         Figure(
             "accuracy",
             "Accuracy of every variant",
-            "Table D.2, the transformer with relative positions.",
+            "Table D.2: all seeds, their mean and its 95 % interval.",
             draw_accuracy,
         ),
     ),
-    beside=tuple(beside(halting, direction) for halting in HALTING for direction in DIRECTIONS),
+    beside=tuple(
+        beside(model, halting, direction, metric)
+        for model in MODELS
+        for metric in MEASURES
+        for halting in HALTING
+        for direction in DIRECTIONS
+    ),
     notes="Variant A is that of Graves, U that of Dehghani et al. Preset laptop has the "
     "transformer with relative positions; preset paper also the plain one and the one with "
     "geometric attention.",

@@ -205,7 +205,7 @@ study = Study(
     ),
     beside=tuple(
         beside("table-5.4", model, ITERATIONS[model], metric)
-        for model in LAPTOP_MODELS
+        for model in MODELS
         for metric in ("iid", "deeper")
     ),
     notes="The task of preset laptop is smaller than the paper's: minimum, maximum and sum of 2 or "

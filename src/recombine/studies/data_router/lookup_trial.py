@@ -129,7 +129,9 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
         sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
         del sets["reserved"]
         train = sets.pop("train")
-        return Data(train.buckets(config.buckets), train[: config.evaluated], sets)
+        # They are in the order of their lengths.
+        seen = train[:: -(-len(train) // config.evaluated)]
+        return Data(train.buckets(config.buckets), seen, sets)
     tests = eqx.filter_jit(fresh_sets)(config, task, framed, key)
     parts = np.array_split(np.arange(1, config.longest + 1), config.buckets)
     sources = tuple(

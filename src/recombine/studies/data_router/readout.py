@@ -132,7 +132,8 @@ study = Study(
         ),
     ),
     beside=tuple(
-        beside(GATED, readout, direction, metric)
+        beside(model, readout, direction, metric)
+        for model in MODELS
         for metric in ("iid", "longer")
         for readout in READOUTS
         for direction in DIRECTIONS
