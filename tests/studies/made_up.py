@@ -18,14 +18,14 @@ def blank(config, name):
     return np.zeros((1, 1))
 
 
-def results(name, values, preset="laptop", curve=nothing, array=blank):
+def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=None):
     """A study, and results in which `values(config, seed)` gives the metrics of a trial.
 
     `curve(config, name)` and `array(config, name)` give what else is read from a trial.
     """
     study = load(name)
     records = []
-    for trial in study.trials(preset):
+    for trial in study.trials(preset, seeds=seeds):
         config = study.config(**from_plain(trial.config))
         records.append(
             Record(

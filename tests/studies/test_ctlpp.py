@@ -240,6 +240,21 @@ def test_every_claim_on_representations_fails_where_its_statement_does(claim, me
     assert not judged(*found, claim).holds
 
 
+def test_representations_are_of_variants_with_two_groups():
+    with pytest.raises(ValueError, match="variant=S has no groups"):
+        representations.Config(variant="S")
+
+
+def test_the_first_25_of_the_runs_that_learned_anything_count():
+    def seeds(config, seed):
+        # Two in three learn; OOD accuracy says which seed it is.
+        return as_published(config, seed) | {"iid": 0.3 if seed % 3 == 0 else 1.0, "ood": seed}
+
+    _, found = results(PATTERNS, seeds, seeds=50)
+    counted = patterns.converged(found, "ood", "ndr", variant="A")
+    assert counted.tolist() == [seed for seed in range(50) if seed % 3][:25]
+
+
 def test_compatibility_needs_two_clusters():
     def without(config, name):
         found = maps_of(config, name)

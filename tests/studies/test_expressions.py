@@ -8,7 +8,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import tasks
-from recombine.lab import Run
+from recombine.lab import Missing, Run, UserError
 from recombine.lab.registry import load
 from recombine.studies.data_router import arithmetic, expression_trial, listops, listops_trial
 from recombine.studies.data_router.expression_results import SMOKE
@@ -77,6 +77,16 @@ def test_every_claim_holds_on_what_the_paper_shows(name, claim, preset):
 )
 def test_every_claim_fails_where_its_statement_does(name, claim, model, bad):
     assert not judged(*results(name, changed(model, bad)), claim).holds
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_without_the_router_claims_about_it_are_not_judged(name):
+    study, found = results(name, as_published)
+    others = found.where(model="+ rel")
+    for claim in study.claims:
+        if claim.name not in ("all-learn", "others-fall-short"):
+            with pytest.raises(Missing):
+                claim.judge(others)
 
 
 @pytest.mark.parametrize("preset", ["laptop", "paper"])
@@ -217,5 +227,7 @@ def test_settings_that_make_no_sense_are_refused():
         arithmetic.Config(model="LSTM", extra_layers=2)
     with pytest.raises(ValueError, match="steps=500 end before warm_up=600"):
         arithmetic.Config(steps=500, warm_up=600)
+    with pytest.raises(UserError, match="expected 2 values with commas between, got '3'"):
+        arithmetic.study.parse(["depths=3"])
     with pytest.raises(ValueError, match="early=11000 is not between"):
         arithmetic.Config(early=11_000)

@@ -176,6 +176,8 @@ def test_other_operators_and_impossible_lists():
         tasks.ListOps(longest=20)
     with pytest.raises(ValueError, match="2 to 7 arguments"):
         tasks.ListOps(most_arguments=1)
+    with pytest.raises(ValueError, match="needs 3 arguments; use by_level=True"):
+        tasks.ListOps(most_arguments=2, by_level=False)
     with pytest.raises(ValueError, match="hardly"):
         tasks.ListOps(
             ("MIN",), 2, 2, longest=9, depths=(1, 1), valid_depths=(2, 2), deeper_depths=(2, 2)

@@ -74,6 +74,8 @@ class ListOps:
                 "lists need 2 to 7 arguments and 2 digits at least: "
                 f"most_arguments={self.most_arguments}, digits={self.digits}"
             )
+        if not self.by_level and self.most_arguments < 3:
+            raise ValueError("the published sampler needs 3 arguments; use by_level=True")
 
     def sets(
         self, *, train: int = 1_000_000, iid: int = 1000, tests: int = 1000, seed: int = 0

@@ -47,6 +47,11 @@ class Config(pattern_trial.Config):
     noise: float = 0.0
     """Added to representations, relative to their norm."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.variant == "S":
+            raise ValueError("variant=S has no groups a and b; A and R have")
+
 
 def made_by_hand(config: Config, task: tasks.TableLookupPatterns, key) -> models.CodedLookup:
     """A network that is right on all that training shows."""

@@ -43,7 +43,7 @@ def all_have_learned(results: Results) -> Judgement:
 
 def in_rank(results: Results) -> Judgement:
     deeper = by_model(results, "deeper")
-    router, gated = deeper["NDR"], deeper["+ abs/rel + gate"]
+    router, gated = (mean(results, "deeper", model=m) for m in ("NDR", "+ abs/rel + gate"))
     others = max(value for model, value in deeper.items() if model not in GATED)
     evidence = {"deeper lists": deeper, "IID": by_model(results, "iid")}
     return Judgement(router > gated > others, evidence)
