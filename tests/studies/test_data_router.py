@@ -172,6 +172,20 @@ def test_networks_of_one_seed_have_the_same_tables_and_seeds_have_their_own():
     assert (tables(0) != tables(1)).any()
 
 
+def test_published_items_are_measured_in_proportion_to_their_lengths():
+    config = Config(
+        published=True, symbols=8, functions=9, valid_lengths=(6, 8), longer_lengths=(9, 10)
+    )
+    task = lookup_trial.task_of(config, jax.random.key(0))
+    data = lookup_trial.data_of(config, task, False, jax.random.key(1))
+    everything = np.concatenate([np.asarray(source.lengths) for source in data.sources])
+    measured = np.asarray(data.seen.lengths)
+    assert len(everything) == 53_704
+    assert 0.9 * config.evaluated <= len(measured) <= config.evaluated
+    shares = [np.bincount(x, minlength=7) / len(x) for x in (measured, everything)]
+    np.testing.assert_allclose(*shares, atol=0.02)
+
+
 def test_fresh_batches_are_of_one_range_of_lengths():
     config = Config(buckets=2, evaluated=10)
     task = lookup_trial.task_of(config, jax.random.key(0))
