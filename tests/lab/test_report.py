@@ -76,8 +76,8 @@ study = Study(
         Figure("crash", "Crashing", "Never.", crash),
     ],
     beside=[
-        Beside("error, K = 1", paper(2.5, 0.25), lambda r: r.metric("error", K=1)),
         Beside("not measured", paper(1.5e-7), lambda r: r.metric("nothing")),
+        Beside("error, K = 1", paper(2.5, 0.25), lambda r: r.metric("error", K=1)),
     ],
     notes="""# What differs
 
@@ -226,6 +226,7 @@ def test_a_page_puts_our_numbers_beside_the_papers(site):
     # K = 1 with seeds 0, 1, 2: errors 1, 1.5, 2; t(2) = 4.3027, so 1.5 -+ 4.3027 * .5 / sqrt(3).
     assert "error, K = 1 1.5 0.257931 to 2.74207 3 2.5 ± 0.25 (SD) figure 5c1 " in text
     assert "not measured – – 0 1.5×10⁻⁷" in text
+    assert text.index("error, K = 1 1.5") < text.index("not measured – –")
     assert text.count("read off") == 1  # a remark on several numbers is made once, below them
 
 

@@ -11,6 +11,7 @@ from .reference import Beside
 from .results import Results
 from .study import Study
 
+NOTHING = "–"
 VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 
 
@@ -24,7 +25,7 @@ def ours(beside: Beside, results: Results) -> tuple[str, str]:
     try:
         values = beside.ours(results)
     except Exception:  # the report says why
-        return "–", ""
+        return NOTHING, ""
     mean, low, high = confidence_interval(values)
     spread = "" if len(values) < 2 or low == high else f"[{number(low)}, {number(high)}]"
     return number(mean), spread
@@ -49,15 +50,15 @@ def data_table(found: Sequence[dict[str, Any]]) -> Table:
 
 
 def beside_table(study: Study, results: Results) -> Table:
-    """Our numbers beside the paper's."""
+    """Our numbers beside the paper's; those that there are come first."""
     table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
     table.add_column("quantity")
     table.add_column("paper", justify="right")
     table.add_column("ours", justify="right")
     table.add_column("95 % interval", style="dim")
     table.add_column("where", style="dim")
-    for row in study.beside:
-        mean, interval = ours(row, results)
+    rows = [(row, *ours(row, results)) for row in study.beside]
+    for row, mean, interval in sorted(rows, key=lambda r: r[1] == NOTHING):
         quantity, where = escape(row.quantity), escape(row.paper.artifact)
         table.add_row(quantity, number(row.paper.value), mean, escape(interval), where)
     return table

@@ -125,7 +125,7 @@ def gather(study: Study, store: Store) -> StudyPage:
         results=results,
         claims=[_judged(claim, study, results) for claim in study.claims],
         drawings=[_drawing(figure, results) for figure in study.figures],
-        numbers=[_number(row, results) for row in study.beside],
+        numbers=_numbers(study, results),
         failures=failures,
         configuration=_configuration(study, settings),
         conditions=_conditions(study, settings, results, failures),
@@ -157,6 +157,12 @@ def _drawing(figure: Figure, results: Results) -> Drawing:
         return Drawing(figure, note=f"Not drawn yet: {missing}.")
     except Exception as error:  # as above
         return Drawing(figure, note=f"Could not be drawn: {told(error)}.")
+
+
+def _numbers(study: Study, results: Results) -> list[Number]:
+    """Our numbers beside the paper's; those that there are come first."""
+    found = [_number(row, results) for row in study.beside]
+    return sorted(found, key=lambda number: number.seeds == 0)
 
 
 def _number(row: Beside, results: Results) -> Number:
