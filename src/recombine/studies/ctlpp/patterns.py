@@ -32,8 +32,7 @@ COUNTED = 25
 def by_seed(results: Results, metric: str, model: str, **setting) -> np.ma.MaskedArray:
     """A metric, one value a seed.
 
-    Masked where a run did not learn what it was trained on, and after the first that did: more do
-    not count.
+    Masked where a run did not learn what it was trained on, and after the first `COUNTED` that did.
     """
     values, iid = (results.metric(name, model=model, **setting) for name in (metric, "iid"))
     if iid.max() <= CONVERGED:
