@@ -116,7 +116,10 @@ def watch(shown, learned: Learned, run: Run) -> None:
 def trial(config: Config, key, run: Run) -> None:
     """Learn, be tested on lists of every depth, and be watched."""
     task = task_of(config)
-    shown = task.read([config.shown])
+    try:
+        shown = task.read([config.shown])
+    except ValueError as error:
+        raise ValueError(f"`shown` is no list of this task: {error}; set it to another") from None
     learned = learn(config, task, key, run)
     if config.extra_layers:
         as_trained = learned.model.with_test_steps(config.layers)
