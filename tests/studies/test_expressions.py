@@ -201,7 +201,9 @@ def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognis
 
 def test_a_list_that_cannot_be_read_is_refused_before_training():
     run = Run()
-    with pytest.raises(ValueError, match="`shown` is no list of this task: not words of these lists: 4"):
+    with pytest.raises(
+        ValueError, match="`shown` is no list of this task: not words of these lists: 4"
+    ):
         listops_trial.trial(listops_trial.Config(digits=4), jax.random.key(0), run)
     assert not run.curves
 
