@@ -85,9 +85,13 @@ def all_have_learned(results: Results) -> Judgement:
     return all_learn(results, LEARNED)
 
 
+def of_others(results: Results) -> dict[str, float]:
+    """Accuracy on deeper expressions of all networks but NDR."""
+    return {m: value for m, value in by_model(results, "deeper").items() if m != "NDR"}
+
+
 def is_best(results: Results) -> Judgement:
-    router = mean(results, "deeper", model="NDR")
-    others = {m: value for m, value in by_model(results, "deeper").items() if m != "NDR"}
+    router, others = mean(results, "deeper", model="NDR"), of_others(results)
     evidence = {
         "NDR on deeper expressions": router,
         "others (bound: below NDR)": others,
@@ -97,7 +101,7 @@ def is_best(results: Results) -> Judgement:
 
 
 def others_fall_short(results: Results) -> Judgement:
-    others = {m: value for m, value in by_model(results, "deeper").items() if m != "NDR"}
+    others = of_others(results)
     evidence = {
         f"deeper expressions (bound: at most {FALLS_SHORT:g})": others,
         "the best seed": {m: results.metric("deeper", model=m).max() for m in others},

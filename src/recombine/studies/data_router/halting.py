@@ -20,6 +20,7 @@ from recombine.lab import (
 from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
+    MEASURES,
     ON_LAPTOP,
     SMOKE,
     UNGATED_SETTINGS,
@@ -37,7 +38,6 @@ AHEAD = 0.2
 """By how much accuracy on longer inputs is higher forward with variant A, at least."""
 HALF = 0.5
 """Accuracy backward, at most."""
-MEASURES = {"iid": "IID", "longer": "longer inputs"}
 PAPER_NAMES = {"+ geom.": "+ geo"}
 """Rows of Table D.2 that are called otherwise here."""
 PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}

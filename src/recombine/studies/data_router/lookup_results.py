@@ -64,6 +64,8 @@ STEPS: dict[str, tuple[int, int]] = {
 FEW_STEPS = 1500, 2500
 """Updates of preset laptop, of these networks and of all others: where the result is next to the
 column that is read, which most learn faster, and where it is not."""
+MEASURES = {"iid": "IID", "longer": "longer inputs"}
+"""What is told of every network, and in which words."""
 SMOKE: dict[str, Any] = {
     "size": 8, "hidden": 8, "heads": 2, "layers": 2, "units": 8, "batch": 8, "steps": 4, "every": 2,
     "warm_up": 1, "evaluated": 20, "buckets": 1,
@@ -181,12 +183,11 @@ def draw_by_length(results: Results, field: str, order: tuple):
 def draw_learning(results: Results, field: str, order: tuple):
     """Accuracy during training: IID above, longer inputs below."""
     directions = present(results, "direction", DIRECTIONS)
-    words = {"iid": "IID", "longer": "longer inputs"}
-    titles = [f"{name}, {d}" for name in words.values() for d in directions]
+    titles = [f"{name}, {d}" for name in MEASURES.values() for d in directions]
     figure = figures.panels(
         *titles, x="steps", y="accuracy", columns=len(directions), shared_y=True
     )
-    for row, name in enumerate(words):
+    for row, name in enumerate(MEASURES):
         for column, direction in enumerate(directions):
             runs = results.where(direction=direction)
             for value in present(runs, field, order):
