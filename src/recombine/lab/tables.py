@@ -6,29 +6,17 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from .claims import Verdict, confidence_interval
-from .reference import Beside
+from .claims import Verdict
+from .numbers import numbers
 from .results import Results
 from .study import Study
 
-NOTHING = "–"
 VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 
 
 def number(value: float) -> str:
     """A number with six significant digits."""
     return f"{value:.6g}"
-
-
-def ours(beside: Beside, results: Results) -> tuple[str, str]:
-    """Mean and 95 % interval over seeds, as text; dashes where there is nothing to show."""
-    try:
-        values = beside.ours(results)
-    except Exception:  # the report says why
-        return NOTHING, ""
-    mean, low, high = confidence_interval(values)
-    spread = "" if len(values) < 2 or low == high else f"[{number(low)}, {number(high)}]"
-    return number(mean), spread
 
 
 def data_table(found: Sequence[dict[str, Any]]) -> Table:
@@ -57,8 +45,10 @@ def beside_table(study: Study, results: Results) -> Table:
     table.add_column("ours", justify="right")
     table.add_column("95 % interval", style="dim")
     table.add_column("where", style="dim")
-    rows = [(row, *ours(row, results)) for row in study.beside]
-    for row, mean, interval in sorted(rows, key=lambda r: r[1] == NOTHING):
+    for row in numbers(study.beside, results):
+        mean = number(row.mean) if row.seeds else "–"
+        spread = f"[{number(row.low)}, {number(row.high)}]"
+        interval = "" if row.seeds < 2 or row.low == row.high else spread
         quantity, where = escape(row.quantity), escape(row.paper.artifact)
         table.add_row(quantity, number(row.paper.value), mean, escape(interval), where)
     return table

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..claims import Missing, Verdict, confidence_interval, judge
-from ..reference import Beside, Reference
+from ..claims import Missing, Verdict, judge
+from ..numbers import Number, numbers
 from ..results import Results
 from ..run import collect, conditions
 from ..store import Failure, Settings, Store
@@ -40,18 +40,6 @@ class Judged:
     reason: str
     """Why it is undecided."""
     evidence: Evidence
-
-
-@dataclass(frozen=True)
-class Number:
-    """One of our numbers beside the paper's."""
-
-    quantity: str
-    paper: Reference
-    seeds: int = 0
-    mean: float = 0.0
-    low: float = 0.0
-    high: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +113,7 @@ def gather(study: Study, store: Store) -> StudyPage:
         results=results,
         claims=[_judged(claim, study, results) for claim in study.claims],
         drawings=[_drawing(figure, results) for figure in study.figures],
-        numbers=_numbers(study, results),
+        numbers=numbers(study.beside, results),
         failures=failures,
         configuration=_configuration(study, settings),
         conditions=_conditions(study, settings, results, failures),
@@ -157,21 +145,6 @@ def _drawing(figure: Figure, results: Results) -> Drawing:
         return Drawing(figure, note=f"Not drawn yet: {missing}.")
     except Exception as error:  # as above
         return Drawing(figure, note=f"Could not be drawn: {told(error)}.")
-
-
-def _numbers(study: Study, results: Results) -> list[Number]:
-    """Our numbers beside the paper's; those that there are come first."""
-    found = [_number(row, results) for row in study.beside]
-    return sorted(found, key=lambda number: number.seeds == 0)
-
-
-def _number(row: Beside, results: Results) -> Number:
-    try:
-        values = row.ours(results)
-    except Exception:  # a number that cannot be had is no reason to lose the page
-        return Number(row.quantity, row.paper)
-    mean, low, high = confidence_interval(values)
-    return Number(row.quantity, row.paper, len(values), mean, low, high)
 
 
 def told(error: Exception) -> str:
