@@ -3,7 +3,7 @@ from typing import Literal
 
 import pytest
 
-from recombine.lab import Preset, Source, Study, UserError, grid
+from recombine.lab import Preset, Source, Study, UserError, check_intervals, grid
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,17 @@ def make(**changes) -> Study:
 
 def test_a_grid_is_every_combination():
     assert grid(a=(1, 2), b=("x",)) == ({"a": 1, "b": "x"}, {"a": 2, "b": "x"})
+
+
+def test_steps_are_whole_intervals():
+    check_intervals(10, every=5)
+    check_intervals(10, every=10, measure_every=1)
+    with pytest.raises(ValueError, match="steps=10 is not a multiple of every=4"):
+        check_intervals(10, every=4)
+    with pytest.raises(ValueError, match="steps=-4 is not a multiple of every=4"):
+        check_intervals(-4, every=4)
+    with pytest.raises(ValueError, match="measure_every=0 is less than 1"):
+        check_intervals(10, every=5, measure_every=0)
 
 
 def test_trials_are_conditions_times_seeds_with_distinct_stable_identities():

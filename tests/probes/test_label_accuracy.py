@@ -24,6 +24,12 @@ def test_scores_do_not_depend_on_how_many_are_looked_at_together(at_once):
     np.testing.assert_array_equal(found, [[2, 0], [0, 1], [3, 0], [0, 2], [1, 0]])
 
 
+def test_a_sequence_is_right_if_its_label_has_the_highest_score():
+    """The fourth begins with `y`, but is of class 0."""
+    found = probes.is_right(first_token, SEQUENCES)
+    np.testing.assert_array_equal(found, [True, True, True, False, True])
+
+
 def test_accuracy_is_by_length():
     """Of the two sequences of two tokens, one begins with `x` and is of class 0."""
     found = probes.accuracy_by_length(first_token, SEQUENCES)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recombine.lab import Store
+from recombine.lab import Store, UserError
 from recombine.lab.registry import load, select
 from recombine.lab.run import collect, execute, plan, verdicts
 from recombine.lab.study import PRESETS
@@ -74,3 +74,19 @@ def test_a_study_has_a_page_in_the_docs_that_names_all_its_claims(name):
     text = (DOCS / f"{name}.md").read_text()
     for claim in load(name).claims:
         assert claim.name in text
+
+
+INTERVALS = [
+    (name, setting)
+    for name in STUDIES
+    for setting in ("every", "measure_every")
+    if getattr(load(name).config, setting, None)  # of 0, the study chooses the interval itself
+]
+
+
+@pytest.mark.parametrize(("name", "setting"), INTERVALS)
+def test_intervals_that_do_not_fill_the_training_are_refused_before_anything_runs(name, setting):
+    with pytest.raises(UserError, match=f"{setting}=0 is less than 1"):
+        load(name).trials("smoke", overrides={setting: 0})
+    with pytest.raises(UserError, match=f"is not a multiple of {setting}=999983"):
+        load(name).trials("smoke", overrides={setting: 999983})

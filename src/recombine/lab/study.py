@@ -53,6 +53,18 @@ def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
     )
 
 
+def check_intervals(steps: int, **every: int) -> None:
+    """Refuse settings with which `steps` of training are not whole intervals between measurements.
+
+    For a config's `__post_init__`: `check_intervals(self.steps, every=self.every)`.
+    """
+    for name, interval in every.items():
+        if interval < 1:
+            raise ValueError(f"{name}={interval} is less than 1")
+        if steps < 0 or steps % interval:
+            raise ValueError(f"steps={steps} is not a multiple of {name}={interval}")
+
+
 @dataclass(frozen=True)
 class Preset:
     """A size at which a study can be run."""

@@ -25,6 +25,7 @@ from ._label_accuracy import AccuracyBy as AccuracyBy
 from ._label_accuracy import accuracy_by as accuracy_by
 from ._label_accuracy import accuracy_by_length as accuracy_by_length
 from ._label_accuracy import class_scores as class_scores
+from ._label_accuracy import is_right as is_right
 from ._label_accuracy import majority_share as majority_share
 from ._leakage import leakage as leakage
 from ._leakage import table_leakage as table_leakage

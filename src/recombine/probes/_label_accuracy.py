@@ -36,6 +36,11 @@ def class_scores(
     return scores.reshape(parts * size, -1)[:count]
 
 
+def is_right(model: Classifier, sequences: LabelledSequences) -> Bool[np.ndarray, " items"]:
+    """Which sequences `model` gives their label the highest score."""
+    return np.asarray(class_scores(model, sequences).argmax(axis=1) == sequences.labels)
+
+
 class AccuracyBy(NamedTuple):
     """Accuracy by some property of inputs."""
 
@@ -61,8 +66,7 @@ def accuracy_by(right: Bool[ArrayLike, " items"], by: Int[ArrayLike, " items"]) 
 
 def accuracy_by_length(model: Classifier, sequences: LabelledSequences) -> AccuracyBy:
     """Accuracy by the number of tokens."""
-    right = class_scores(model, sequences).argmax(axis=1) == sequences.labels
-    return accuracy_by(np.asarray(right), np.asarray(sequences.lengths))
+    return accuracy_by(is_right(model, sequences), np.asarray(sequences.lengths))
 
 
 def majority_share(sequences: LabelledSequences) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, probes, splits
-from recombine.lab import Results, Run, figures
+from recombine.lab import Results, Run, check_intervals, figures
 
 if TYPE_CHECKING:
     from recombine.tasks import AbstractTask
@@ -96,8 +96,7 @@ def check_training(steps: int, measure_every: int, held_out: float) -> None:
     """Refuse settings with which no training, or no hold-out, is possible."""
     if not 0 < held_out < 1:
         raise ValueError(f"held_out={held_out:g} is not between 0 and 1")
-    if steps % measure_every:
-        raise ValueError(f"steps={steps} is not a multiple of measure_every={measure_every}")
+    check_intervals(steps, measure_every=measure_every)
 
 
 def check_modules(M: int, K: int, held_out: float, layers: int = 1) -> None:

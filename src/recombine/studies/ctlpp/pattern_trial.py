@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_intervals
 
 from .symbols import report_symbols
 
@@ -123,10 +123,7 @@ class Config:
         recipe = recipe_of(self)
         if recipe.falls and recipe.steps <= self.warm_up:
             raise ValueError(f"steps={recipe.steps} end before warm_up={self.warm_up} is over")
-        if self.every < 1:
-            raise ValueError(f"every={self.every} is less than 1")
-        if recipe.steps % self.every:
-            raise ValueError(f"steps={recipe.steps} is not a multiple of every={self.every}")
+        check_intervals(recipe.steps, every=self.every)
 
 
 def recipe_of(config: Config) -> Recipe:
@@ -216,16 +213,19 @@ def trial(config: Config, key, run: Run) -> None:
         config, len(train.vocabulary) - 1, train.classes, weight_key
     )
     learns, stays = eqx.partition(network, eqx.is_inexact_array)
-    every = min(config.every, recipe.steps)
     drawn = evened(train, config.evenness)
     rule = learning.SequenceClassification(
         drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
-        recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch, every,
-        falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
+        recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch,
+        config.every, falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
         matrix_rate=recipe.matrix_rate,
     )  # fmt: skip
     state, seen = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), recipe.steps, every=every, chunk=every
+        rule,
+        eqx.filter_jit(rule.init)(learns),
+        recipe.steps,
+        every=config.every,
+        chunk=config.every,
     )
 
     run.curve("loss", seen["step"], seen["loss"])

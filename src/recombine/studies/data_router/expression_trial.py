@@ -101,6 +101,5 @@ def learn(config: Config, task, key, run: Run) -> Learned:
 def report_depths(model, task, tests: dict[str, Any], run: Run) -> None:
     """Accuracy of the chosen network on expressions of every depth."""
     items = tasks.joined(tuple(tests.values()))
-    right = probes.class_scores(model, items).argmax(axis=1) == items.labels
-    found = probes.accuracy_by(np.asarray(right), task.depths_of(items))
+    found = probes.accuracy_by(probes.is_right(model, items), task.depths_of(items))
     run.curve("by_depth", found.values, found.accuracy)

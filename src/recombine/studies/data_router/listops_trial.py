@@ -92,11 +92,6 @@ def report(opening: Opening, run: Run) -> None:
     run.curve("opening_by_height", heights, means)
 
 
-def accuracy(model, items) -> float:
-    """The share of items that are right."""
-    return float((probes.class_scores(model, items).argmax(axis=1) == items.labels).mean())
-
-
 def watch(shown, learned: Learned, run: Run) -> None:
     """Gates and attention of a gated network, on deeper lists and on the one that is shown."""
     import equinox as eqx
@@ -124,7 +119,7 @@ def trial(config: Config, key, run: Run) -> None:
     if config.extra_layers:
         as_trained = learned.model.with_test_steps(config.layers)
         for name in ("iid", "deeper"):
-            right = accuracy(as_trained, learned.tests[name])
-            run.metric(f"{name}_as_trained", right)
+            right = probes.is_right(as_trained, learned.tests[name])
+            run.metric(f"{name}_as_trained", right.mean())
     if config.model in GATED:
         watch(shown, learned, run)

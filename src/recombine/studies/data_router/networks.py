@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, models, probes
-from recombine.lab import Run
+from recombine.lab import Run, check_intervals
 
 Readout = Literal["first", "last"]
 RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
@@ -70,10 +70,7 @@ class NetworkConfig:
     """Items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"every={self.every} is less than 1")
-        if self.steps % self.every:
-            raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
+        check_intervals(self.steps, every=self.every)
         if self.falls and self.steps <= self.warm_up:
             raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
         if self.model in RECURRENT and self.readout != "last":

@@ -16,6 +16,7 @@ from recombine.lab import (
     Run,
     Source,
     Study,
+    check_intervals,
     confidence_interval,
     figures,
     grid,
@@ -64,6 +65,9 @@ class Config:
     """First images, and second images with each, on which leakage is measured."""
     data_seed: int | None = None
     """Seed of all pairs, so that repetitions differ in weights only; none: pairs differ too."""
+
+    def __post_init__(self) -> None:
+        check_intervals(self.steps, every=self.every)
 
 
 def trial(config: Config, key, run: Run) -> None:

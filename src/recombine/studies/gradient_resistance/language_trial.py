@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_intervals
 
 Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
 Sizes = tuple[tuple[str, int], ...]
@@ -52,8 +52,7 @@ class Config:
     """Whether the decoder starts with hidden states and cells exchanged, as in published code."""
 
     def __post_init__(self) -> None:
-        if self.steps % self.every:
-            raise ValueError(f"steps={self.steps} is not a multiple of every={self.every}")
+        check_intervals(self.steps, every=self.every)
         if self.evaluated < 1:
             raise ValueError(f"evaluated={self.evaluated} is less than 1")
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_intervals
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Config:
 
     def __post_init__(self) -> None:
         training_masks(self.tasks, self.modules)  # refuses tasks that do not exist
+        check_intervals(self.steps, every=self.every)
 
 
 def is_discrete(tasks: str) -> bool:
