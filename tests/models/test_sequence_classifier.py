@@ -340,6 +340,12 @@ def test_parameters_are_as_many_as_the_papers():
 def test_an_encoder_with_odd_parts_is_refused():
     with pytest.raises(ValueError, match="cannot be cut into 3 heads"):
         models.EncoderConfig(size=8, heads=3)
+    with pytest.raises(ValueError, match="heads=0 is less than 1"):
+        models.EncoderConfig(size=8, heads=0)
+    with pytest.raises(ValueError, match=r"dropout rate of 1\.5 is not at least 0"):
+        kept((2,), 1.5, key=jax.random.key(0))
+    with pytest.raises(ValueError, match="layers=0 is less than 1"):
+        models.RecurrentClassifier(3, 2, embedding=4, units=4, layers=0, key=jax.random.key(0))
     with pytest.raises(ValueError, match="at least 1 step"):
         make("NDR", dataclasses.replace(CONFIG, steps=0))
     with pytest.raises(ValueError, match="odd number"):

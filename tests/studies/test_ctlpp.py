@@ -350,6 +350,7 @@ def test_rarer_lengths_are_drawn_more_often_the_more_evenly(evenness, counts):
         ({"steps": 100}, "steps=100 end before warm_up=300 is over"),
         ({"steps": 700}, "steps=700 is not a multiple of every=500"),
         ({"every": 0}, "every=0 is less than 1"),
+        ({"batch": 0}, "batch=0 is less than 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(wrong, says):

@@ -223,6 +223,10 @@ def test_settings_that_make_no_sense_are_refused():
         arithmetic.Config(steps=10, every=3)
     with pytest.raises(ValueError, match="every=0 is less than 1"):
         arithmetic.Config(every=0)
+    with pytest.raises(ValueError, match="heads=0 is less than 1"):
+        arithmetic.Config(heads=0)
+    with pytest.raises(ValueError, match="train=0 is less than 1"):
+        arithmetic.Config(train=0)
     with pytest.raises(ValueError, match="LSTM is no transformer: it has no readout"):
         arithmetic.Config(model="LSTM", readout="first")
     with pytest.raises(ValueError, match="LSTM is no transformer: it has no extra layers"):

@@ -22,6 +22,7 @@ from .study import Preset as Preset
 from .study import Source as Source
 from .study import Study as Study
 from .study import Trial as Trial
+from .study import check_counts as check_counts
 from .study import check_intervals as check_intervals
 from .study import grid as grid
 from .trial import Run as Run

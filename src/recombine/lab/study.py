@@ -53,6 +53,17 @@ def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
     )
 
 
+def check_counts(config: Any, *names: str) -> None:
+    """Refuse settings of these names that are less than 1; None, where it may be, is no number.
+
+    For a config's `__post_init__`: `check_counts(self, "layers", "batch")`.
+    """
+    for name in names:
+        count = getattr(config, name)
+        if count is not None and count < 1:
+            raise ValueError(f"{name}={count} is less than 1")
+
+
 def check_intervals(steps: int, **every: int) -> None:
     """Refuse settings with which `steps` of training are not whole intervals between measurements.
 

@@ -19,6 +19,8 @@ def kept(shape: tuple[int, ...], rate: float, *, key: PRNGKeyArray) -> Bool[Arra
     JAX's own generator would take as long as the layers between two dropouts; keys are made by it,
     and masks need no more than this.
     """
+    if not 0 <= rate < 1:
+        raise ValueError(f"a dropout rate of {rate:g} is not at least 0 and less than 1")
     first, second = jax.random.key_data(key)[:2]
     counter = jax.lax.iota(jnp.uint32, math.prod(shape)) * jnp.uint32(0x9E3779B9)
     bits = _mixed(_mixed(counter + first) ^ second)

@@ -47,6 +47,8 @@ class RecurrentClassifier(eqx.Module):
         - `units`: of all directions of a layer together. Weights and biases of the LSTMs start
             uniform on ±1/√units of a direction, as in PyTorch.
         """
+        if layers < 1:
+            raise ValueError(f"layers={layers} is less than 1")
         ways = 2 if bidirectional else 1
         if units % ways:
             raise ValueError(

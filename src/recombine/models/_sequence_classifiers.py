@@ -46,6 +46,9 @@ class EncoderConfig:
     """Read classes from the last column, or from the first."""
 
     def __post_init__(self):
+        for name in ("size", "hidden", "heads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)} is less than 1")
         if self.size % self.heads:
             raise ValueError(f"a size of {self.size} cannot be cut into {self.heads} heads")
 

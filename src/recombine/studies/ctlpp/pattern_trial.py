@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, tasks
-from recombine.lab import Run, check_intervals
+from recombine.lab import Run, check_counts, check_intervals
 
 from .symbols import report_symbols
 
@@ -120,6 +120,7 @@ class Config:
     def __post_init__(self) -> None:
         if not 0 <= self.evenness <= 1:
             raise ValueError(f"evenness={self.evenness} is not between 0 and 1")
+        check_counts(self, "train", "tested", "size", "layers", "batch", "buckets")
         recipe = recipe_of(self)
         if recipe.falls and recipe.steps <= self.warm_up:
             raise ValueError(f"steps={recipe.steps} end before warm_up={self.warm_up} is over")

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from recombine import probes, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_counts
 
 from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
 
@@ -49,6 +49,7 @@ class Config(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_counts(self, "train", "recurrent_layers")
         if self.model in RECURRENT and self.extra_layers:
             raise ValueError(f"{self.model} is no transformer: it has no extra layers")
 

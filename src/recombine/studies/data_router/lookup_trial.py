@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_counts
 
 from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
 
@@ -56,6 +56,7 @@ class Config(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_counts(self, "cells", "word", "read_heads")
         if self.model in RECURRENT and self.halting != "none":
             raise ValueError(f"{self.model} is no transformer: it has no halting")
         if not 1 <= self.buckets <= self.longest:

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, models, probes
-from recombine.lab import Run, check_intervals
+from recombine.lab import Run, check_counts, check_intervals
 
 Readout = Literal["first", "last"]
 RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
@@ -70,6 +70,10 @@ class NetworkConfig:
     """Items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
+        check_counts(
+            self, "size", "hidden", "heads", "layers", "units", "embedding", "buckets", "batch",
+            "evaluated",
+        )  # fmt: skip
         check_intervals(self.steps, every=self.every)
         if self.falls and self.steps <= self.warm_up:
             raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run, check_intervals
+from recombine.lab import Run, check_counts, check_intervals
 
 Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
 Sizes = tuple[tuple[str, int], ...]
@@ -53,8 +53,7 @@ class Config:
 
     def __post_init__(self) -> None:
         check_intervals(self.steps, every=self.every)
-        if self.evaluated < 1:
-            raise ValueError(f"evaluated={self.evaluated} is less than 1")
+        check_counts(self, "evaluated")
 
 
 def split_of(config: Config, key) -> tasks.ScanSplit:
