@@ -134,7 +134,7 @@ study = Study(
             conditions=tuple(
                 {"model": model, **ON_LAPTOP[model], **ON_LISTS[model]} for model in LAPTOP_MODELS
             ),
-            cost="not yet measured; about 90 min on two cores",
+            cost="111 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
