@@ -45,6 +45,19 @@ def test_curves_and_arrays_stack_over_seeds(results):
     assert results.array("state", K=1).shape == (3, 2, 2)
 
 
+def test_curves_of_different_points_have_gaps():
+    from dataclasses import replace
+
+    points = {0: ([1, 2], [5, 6]), 1: ([1, 3, 2], [7, 9, 8])}
+    records = tuple(
+        replace(record(seed, K=1), read_curve=lambda _, found=found: tuple(map(np.array, found)))
+        for seed, found in points.items()
+    )
+    x, y = Results("family/study", "laptop", {}, records).curve("loss")
+    assert x.tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(y, [[5, 6, np.nan], [7, 8, 9]])
+
+
 def test_what_is_not_there_is_missing(results):
     with pytest.raises(Missing, match="K=9"):
         results.metric("error", K=9)

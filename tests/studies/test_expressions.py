@@ -191,6 +191,24 @@ def test_operators_that_open_from_the_innermost_outwards_are_recognised():
     assert (heights.tolist(), steps.tolist()) == ([1, 2, 3], [0, 2, 4])
 
 
+def test_heights_that_only_some_seeds_have_are_averaged_over_these():
+    study, found = results(LISTOPS, as_published)
+
+    def own(record):
+        # Seeds differ in the highest lists that they happen to have.
+        heights = np.arange(1.0, 4.0 + record.seed)
+        return dataclasses.replace(record, read_curve=lambda _: (heights, heights + record.seed))
+
+    found = dataclasses.replace(found, records=tuple(map(own, found.records)))
+    by_height = listops.opening_by_height(found, "NDR")
+    assert {h: steps.tolist() for h, steps in by_height.items()} == {
+        1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 5], 4: [5, 6], 5: [7],
+    }  # fmt: skip
+    evidence = judged(study, found, "innermost-first").evidence
+    assert evidence["step at which operators open, by height"][4] == 5.5
+    assert listops.draw_opening(found).data
+
+
 def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognised():
     assert listops_trial.orders(opening((0, 4, 2, 4))) == pytest.approx(-1)
     run = Run()

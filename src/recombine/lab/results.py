@@ -73,9 +73,19 @@ class Results:
         return np.array([r.metrics[name] for r in self._having(fields, name)])
 
     def curve(self, name: str, **fields: Any) -> tuple[np.ndarray, np.ndarray]:
-        """A curve's abscissa `[points]` and its ordinates `[trials, points]`."""
+        """A curve's abscissa `[points]` and its ordinates `[trials, points]`.
+
+        If trials have different abscissas, all of them, and NaN where a trial has no point.
+        """
         curves = [r.read_curve(name) for r in self._ordered(fields)]
-        return curves[0][0], np.stack([y for _, y in curves])
+        x = curves[0][0]
+        if all(np.array_equal(x, other) for other, _ in curves):
+            return x, np.stack([y for _, y in curves])
+        x = np.unique(np.concatenate([own for own, _ in curves]))
+        ys = np.full((len(curves), len(x)), np.nan)
+        for row, (own, y) in zip(ys, curves, strict=True):
+            row[np.searchsorted(x, own)] = y
+        return x, ys
 
     def array(self, name: str, **fields: Any) -> np.ndarray:
         """An array, stacked over trials: `[trials, ...]`."""

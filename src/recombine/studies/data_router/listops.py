@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
 
 from . import DOCUMENT
@@ -49,12 +51,20 @@ def in_rank(results: Results) -> Judgement:
     return Judgement(router > gated > others, evidence)
 
 
+def opening_by_height(results: Results, model: str) -> dict[int, np.ndarray]:
+    """The mean step at which operators of a height open, of every seed that has such operators."""
+    heights, steps = results.curve("opening_by_height", model=model)
+    return {int(h): of[np.isfinite(of)] for h, of in zip(heights, steps.T, strict=True)}
+
+
 def opens_from_below(results: Results) -> Judgement:
     order = mean(results, "opening_order", model="NDR")
+    steps = opening_by_height(results, "NDR")
     evidence = {
         f"Spearman's correlation (bound: at least {IN_ORDER:g})": order,
         "by seed": results.metric("opening_order", model="NDR"),
         "share of lists without one": mean(results, "undefined_order", model="NDR"),
+        "step at which operators open, by height": {k: v.mean() for k, v in steps.items()},
         "steps an operation": mean(results, "steps_an_operation", model="NDR"),
         "accuracy on deeper lists": mean(results, "deeper", model="NDR"),
     }
@@ -64,8 +74,10 @@ def opens_from_below(results: Results) -> Judgement:
 def draw_opening(results: Results):
     figure = figures.panels("", x="height of an operator's list", y="step at which it opens")
     for model in present(results, "model", GATED):
-        heights, steps = results.curve("opening_by_height", model=model)
-        figures.add_points(figure, heights, list(steps.T), model, color=MODELS.index(model))
+        steps = opening_by_height(results, model)
+        figures.add_points(
+            figure, list(steps), list(steps.values()), model, color=MODELS.index(model)
+        )
     return figure
 
 
