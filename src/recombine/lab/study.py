@@ -11,6 +11,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
+from .._checks import check_counts as check_counts
 from .claims import Claim
 from .errors import UserError, nearest
 from .reference import Beside
@@ -51,17 +52,6 @@ def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
     return tuple(
         dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
     )
-
-
-def check_counts(config: Any, *names: str) -> None:
-    """Refuse settings of these names that are less than 1; None, where it may be, is no number.
-
-    For a config's `__post_init__`: `check_counts(self, "layers", "batch")`.
-    """
-    for name in names:
-        count = getattr(config, name)
-        if count is not None and count < 1:
-            raise ValueError(f"{name}={count} is less than 1")
 
 
 def check_intervals(steps: int, **every: int) -> None:

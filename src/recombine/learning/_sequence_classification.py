@@ -10,6 +10,7 @@ import optax
 import optax.contrib
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from .._checks import check_counts
 from ..probes._label_accuracy import class_scores
 from ..tasks._labelled_sequences import LabelledSequences
 from ._label_losses import softmax_cross_entropy
@@ -138,9 +139,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
     matrix_rate: float | Float[Array, ""] | None = None
 
     def __check_init__(self):
-        for name in ("batch", "measure_every", "at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} is less than 1")
+        check_counts(self, "batch", "measure_every", "at_once")
         if self.warm_up < 0:
             raise ValueError(f"warm_up={self.warm_up} is negative; use 0 for none")
         if self.falls_until and self.falls_until <= self.warm_up:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from .._checks import check_counts
 from ..probes._sentences import sentence_matches
 from ..tasks._sequences import SequenceBatch
 from ..tasks._task import AbstractTask
@@ -77,9 +78,7 @@ class TeacherForcing(AbstractRule[SequenceState], Generic[Model]):
     batch: int = 256
 
     def __check_init__(self):
-        for name in ("batch", "decay_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} is less than 1")
+        check_counts(self, "batch", "decay_every")
 
     def _optimiser(self, t: Int[Array, ""] | int) -> optax.GradientTransformation:
         rate = staircase(self.learning_rate, self.decay, self.decay_every, jnp.asarray(t))

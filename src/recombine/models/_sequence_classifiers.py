@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .._checks import check_counts
 from ._attention import AbstractScores, MultiHeadAttention, SoftmaxScores
 from ._encoder_layer import AbstractEncoderLayer, CopyGateLayer, PostNormLayer
 from ._geometric_attention import GeometricScores
@@ -46,9 +47,7 @@ class EncoderConfig:
     """Read classes from the last column, or from the first."""
 
     def __post_init__(self):
-        for name in ("size", "hidden", "heads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} is less than 1")
+        check_counts(self, "size", "hidden", "heads")
         if self.size % self.heads:
             raise ValueError(f"a size of {self.size} cannot be cut into {self.heads} heads")
 

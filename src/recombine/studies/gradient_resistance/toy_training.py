@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Run, check_counts
 
 from .toy_trial import (
     BATCH,
@@ -56,8 +56,7 @@ class Config:
     def __post_init__(self) -> None:
         if self.outputs not in (1, 2):
             raise ValueError(f"outputs={self.outputs}: the toy has 1 or 2 of them")
-        if self.steps < 1:
-            raise ValueError(f"steps={self.steps} is less than 1")
+        check_counts(self, "steps")
 
 
 A: dict[str, Any] = {"data": "playground", "setting": "A", "step": "pass"}
