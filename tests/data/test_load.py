@@ -9,10 +9,11 @@ import pytest
 from PIL import Image
 
 from recombine import data
+from recombine._folders import data_folder
 from recombine.data import ImageData, _cifar, resized
 from recombine.data._download import Damaged, Unavailable
 from recombine.data._sets import File
-from recombine.lab import UserError, data_folder
+from recombine.lab import UserError
 
 RNG = np.random.default_rng(0)
 PIXELS = {name: RNG.integers(256, size=(2, 32, 32, 3), dtype=np.uint8)

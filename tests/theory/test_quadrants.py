@@ -5,7 +5,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from recombine import theory
+from recombine import splits, theory
+from recombine.splits._information import entropy
 
 DRAWS = 400_000
 
@@ -25,7 +26,7 @@ def within_three_errors(values, exact):
 
 def test_all_values_are_those_of_the_table():
     found = theory.quadrant_values()
-    h = theory.entropy([1, 2])
+    h = entropy([1, 2])
     assert h == pytest.approx(0.9183, abs=5e-5)
     assert found.target_entropy == pytest.approx(h, abs=1e-12)
     assert found.second_information == pytest.approx(h - 2 / 3, abs=1e-12)
@@ -54,11 +55,11 @@ def test_values_are_the_means_of_draws_within_three_standard_errors(weights):
         (exact.second_information, x[:, 1]),
     ):
         seen = np.stack([target, signs > 0], axis=1).astype(int)
-        table = theory.table_of_samples(seen, (2, 2))
+        table = splits.table_of_samples(seen, (2, 2))
         ratio = table / np.outer(table.sum(axis=1), table.sum(axis=0))
         terms = np.log2(ratio, where=ratio > 0, out=np.zeros((2, 2)))[tuple(seen.T)]
         error = max(terms.std() / DRAWS**0.5, 1 / DRAWS)
-        assert theory.mutual_information(table, 0, 1) == pytest.approx(information, abs=3 * error)
+        assert splits.mutual_information(table, 0, 1) == pytest.approx(information, abs=3 * error)
 
 
 @pytest.mark.parametrize("weights", [theory.THREE_COMBINATIONS, ((1, 2), (3, 4))])

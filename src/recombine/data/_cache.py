@@ -12,8 +12,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
-from ..lab.errors import UserError, nearest
-from ..lab.folders import data_folder
+from .._errors import UserError, nearest
+from .._folders import data_folder
 from ._download import Damaged, Tell, Unavailable
 from ._sets import DATA_SETS, DataSet, File
 from ._sources import AbstractSource, Placed

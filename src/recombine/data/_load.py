@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax.numpy as jnp
 
-from ..lab.errors import UserError
+from .._errors import UserError
 from ._cache import data_set, require
 from ._cifar import TEST, TRAIN, read_batches
 from ._images import ImageData, digits, mnist, resized

@@ -8,7 +8,6 @@ from .claims import paired_difference as paired_difference
 from .engine import LocalEngine as LocalEngine
 from .errors import Diverged as Diverged
 from .errors import UserError as UserError
-from .folders import data_folder as data_folder
 from .reference import Beside as Beside
 from .reference import Reference as Reference
 from .reference import difference as difference

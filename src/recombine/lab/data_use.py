@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from recombine import data
 
-from .folders import data_folder
+from .._folders import data_folder
 from .registry import load, select
 from .study import Study, Trial
 

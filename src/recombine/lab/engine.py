@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
-from .folders import cache_folder
+from .._folders import cache_folder
 from .provenance import provenance
 from .store import Outcome
 from .study import Trial

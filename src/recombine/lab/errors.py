@@ -1,21 +1,8 @@
-"""What can go wrong through no fault of the program."""
+"""What can go wrong in a trial or through a mistake of the user's."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-
-
-class UserError(Exception):
-    """A mistake of the user's: one line that names it and the remedy. The CLI exits with code 2."""
+from .._errors import UserError as UserError
+from .._errors import nearest as nearest
 
 
 class Diverged(Exception):
     """A trial's numbers are no longer finite."""
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """A hint for a misspelt `word`, ready to end a message: the closest of `words`, or all."""
-    words = list(words)
-    close = get_close_matches(word, words, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"there are {', '.join(words)}" if words else "there are none"

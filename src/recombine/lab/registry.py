@@ -9,10 +9,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from recombine import __version__
-from recombine.studies import STUDIES
 
 from .errors import UserError, nearest
 from .study import Study
+
+
+def listed() -> dict[str, str]:
+    """Every registered study: its name, and the module that assigns `study`.
+
+    The package of studies is named here and loaded when it is asked for, as it uses the lab.
+    """
+    return importlib.import_module("recombine.studies").STUDIES
 
 
 @cache
@@ -20,9 +27,9 @@ def load(reference: str) -> Study:
     """The study of that registered name, or the one that a Python file calls `study`."""
     if reference.endswith(".py"):
         return _load_file(Path(reference))
-    if reference not in STUDIES:
-        raise UserError(f"no study {reference!r}: {nearest(reference, [*families(), *STUDIES])}")
-    module = importlib.import_module(STUDIES[reference])
+    if reference not in listed():
+        raise UserError(f"no study {reference!r}: {nearest(reference, [*families(), *listed()])}")
+    module = importlib.import_module(listed()[reference])
     return replace(module.study, code=__version__)
 
 
@@ -52,7 +59,7 @@ def _load_file(path: Path) -> Study:
 
 
 def families() -> list[str]:
-    return list(dict.fromkeys(name.partition("/")[0] for name in STUDIES))
+    return list(dict.fromkeys(name.partition("/")[0] for name in listed()))
 
 
 def select(names: list[str]) -> list[str]:
@@ -61,9 +68,9 @@ def select(names: list[str]) -> list[str]:
     for name in names:
         if name.endswith(".py"):
             chosen.append(str(Path(name).resolve()))
-        elif members := [s for s in STUDIES if s.startswith(f"{name.rstrip('/')}/")]:
+        elif members := [s for s in listed() if s.startswith(f"{name.rstrip('/')}/")]:
             chosen += members
         else:
             load(name)  # refuses what is not registered
             chosen.append(name)
-    return list(dict.fromkeys(chosen)) if names else list(STUDIES)
+    return list(dict.fromkeys(chosen)) if names else list(listed())

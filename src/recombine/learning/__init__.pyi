@@ -34,6 +34,7 @@ from ._kernel_directions import log_evidence as log_evidence
 from ._label_losses import categorical_hinge as categorical_hinge
 from ._label_losses import multiclass_hinge as multiclass_hinge
 from ._label_losses import softmax_cross_entropy as softmax_cross_entropy
+from ._linearised_descent import LinearisedDescent as LinearisedDescent
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
 from ._loop import train as train

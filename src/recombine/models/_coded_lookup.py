@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..splits._routes import _host_generator
+from .._host_random import host_generator
 
 
 class CodedLookup(eqx.Module):
@@ -68,7 +68,7 @@ class CodedLookup(eqx.Module):
                 f"each of {functions} functions needs one of {len(reads)} groups: {groups}"
             )
         # On the host: it is made once, and would take longer to compile than to make.
-        rng, group, codes = _host_generator(key), np.array(groups), 1 + len(reads)
+        rng, group, codes = host_generator(key), np.array(groups), 1 + len(reads)
         order = np.broadcast_to(np.arange(symbols), (codes, functions, symbols))
         wrong = rng.permuted(order, axis=2)
         readable = np.concatenate([np.ones((1, functions), bool), np.asarray(reads)[group].T])

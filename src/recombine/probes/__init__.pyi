@@ -21,6 +21,11 @@ from ._dynamics import relative_change as relative_change
 from ._embeddings import cosine_to_initial as cosine_to_initial
 from ._embeddings import pairwise_cosine as pairwise_cosine
 from ._embeddings import zero_fraction as zero_fraction
+from ._first_step import FirstStep as FirstStep
+from ._first_step import blind as blind
+from ._first_step import first_step as first_step
+from ._gradient_by_output import GradientByOutput as GradientByOutput
+from ._gradient_by_output import gradient_by_output as gradient_by_output
 from ._label_accuracy import AccuracyBy as AccuracyBy
 from ._label_accuracy import accuracy_by as accuracy_by
 from ._label_accuracy import accuracy_by_length as accuracy_by_length

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Num
 
 from ..splits._conditional_independence import IndependenceReport
-from ..theory._information import conditional_mutual_information
+from ..splits._information import conditional_mutual_information
 
 
 def component_dependence(

@@ -12,6 +12,9 @@ from ._hold_out import connected_split as connected_split
 from ._hold_out import disconnected_split as disconnected_split
 from ._hold_out import module_hold_out as module_hold_out
 from ._hold_out import random_hold_out as random_hold_out
+from ._information import conditional_mutual_information as conditional_mutual_information
+from ._information import mutual_information as mutual_information
+from ._information import table_of_samples as table_of_samples
 from ._masks import count_codes as count_codes
 from ._masks import halves_masks as halves_masks
 from ._masks import k_hot_masks as k_hot_masks

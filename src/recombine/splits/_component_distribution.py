@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from ..theory._information import mutual_information, table_of_samples
 from ._factors import Combination, FactorTable, Table, Value, rows_of, rows_with
+from ._information import mutual_information, table_of_samples
 from ._support_report import SupportReport, support_report
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from ..theory._information import conditional_mutual_information
+from ._information import conditional_mutual_information
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import ArrayLike, Bool, PRNGKeyArray
 
+from .._host_random import host_generator
 from ._masks import halves_masks, k_hot_masks, layered_codes, ring_masks, up_to_k_hot_masks
-from ._routes import _host_generator
 from ._support import checked_codes, connected_support
 
 _MOST_REDRAWS = 10_000
@@ -74,7 +74,7 @@ class Split:
             return layered_codes(k_hot_masks(modules, k), layers)
         if key is None:
             raise ValueError(f"there are more than {most} codes with {k} modules; give a key")
-        order = _host_generator(key).random((most, layers, modules)).argsort(-1)
+        order = host_generator(key).random((most, layers, modules)).argsort(-1)
         return order < k
 
     def thinned(self, size: int, *, key: PRNGKeyArray) -> "Split":
@@ -84,7 +84,7 @@ class Split:
         """
         if not 1 <= size <= len(self.train):
             raise ValueError(f"there are {len(self.train)} trained codes to choose {size} from")
-        rng = _host_generator(key)
+        rng = host_generator(key)
         for redraws in range(_MOST_REDRAWS):
             train = self.train[np.sort(rng.permutation(len(self.train))[:size])]
             if self.compositional and not _covers(train, self.held_out):
@@ -137,7 +137,7 @@ def random_hold_out(
             f"{irreplaceable} codes are the only ones with some module (module {module} of layer"
             f" {layer} occurs once), and only {num_trained} are to be trained; hold out fewer"
         )
-    rng = _host_generator(key)
+    rng = host_generator(key)
     for redraws in range(_MOST_REDRAWS):
         order = rng.permutation(len(every))
         trained = every[order[:num_trained]]

@@ -3,10 +3,11 @@
 A mask is a bool array, rows are input domains, columns output domains, True is trained.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray
+
+from .._host_random import host_generator
 
 
 def _circulant(M: int, offsets: np.ndarray) -> np.ndarray:
@@ -18,11 +19,6 @@ def _circulant(M: int, offsets: np.ndarray) -> np.ndarray:
 def _check_routes(M: int, K: int) -> None:
     if not 0 <= K <= M:
         raise ValueError(f"K must lie between 0 and M = {M}, not {K}")
-
-
-def _host_generator(key: PRNGKeyArray) -> np.random.Generator:
-    """Masks have a shape of their own for every M: drawing them compiled would not pay."""
-    return np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
 
 
 def ring_mask(M: int, K: int) -> Bool[Array, "M M"]:
@@ -46,7 +42,7 @@ def permuted_ring_mask(M: int, K: int, *, key: PRNGKeyArray) -> Bool[Array, "M M
     The two rings differ by a shift of the columns, so either gives this distribution.
     """
     _check_routes(M, K)
-    order = _host_generator(key).permutation(M)
+    order = host_generator(key).permutation(M)
     return jnp.asarray(_circulant(M, np.arange(K))[:, order])
 
 
@@ -59,7 +55,7 @@ def random_regular_mask(M: int, K: int, *, key: PRNGKeyArray) -> Bool[Array, "M 
     a symmetric chain, hence uniform in the limit, that reaches every regular mask.
     """
     _check_routes(M, K)
-    rng = _host_generator(key)
+    rng = host_generator(key)
     mask = _circulant(M, np.arange(K))[:, rng.permutation(M)]
     trades = 10 * M * M.bit_length() if M > 1 else 0
     first_of_pair = rng.integers(M, size=trades)

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
-from ..splits._routes import _host_generator
+from .._host_random import host_generator
 from ._scan_language import SCAN_WORDS, scan_commands, scan_tokens
 
 ScanPart = Literal["train", "iid", "test"]
@@ -60,7 +60,7 @@ class ScanSplit:
         digits = np.int64(len(SCAN_WORDS)) ** np.arange(tokens.shape[1])
         codes = tokens @ digits
         order = codes.argsort()
-        rng = _host_generator(key)
+        rng = host_generator(key)
 
         def exchanged(counts: Counts) -> Counts:
             lines = tokens[_lines(counts)]
@@ -79,7 +79,7 @@ class ScanSplit:
         if not 0 <= commands < len(once):
             raise ValueError(f"cannot hold out {commands} of {len(once)} commands; use fewer")
         iid = np.zeros_like(self.iid)
-        iid[_host_generator(key).choice(once, commands, replace=False)] = 1
+        iid[host_generator(key).choice(once, commands, replace=False)] = 1
         return replace(self, train=self.train - iid, iid=self.iid + iid)
 
 
@@ -91,7 +91,7 @@ def simple_split(trained: int = 16_728, *, key: PRNGKeyArray) -> ScanSplit:
     commands = len(scan_commands())
     if not 0 < trained < commands:
         raise ValueError(f"{trained} of {commands} commands cannot be trained; use fewer")
-    return _split(_host_generator(key).permutation(commands) < trained)
+    return _split(host_generator(key).permutation(commands) < trained)
 
 
 def length_split(longest: int = 22) -> ScanSplit:

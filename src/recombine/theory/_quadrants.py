@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._information import entropy, mutual_information
+from ..splits._information import entropy, mutual_information
 
 Point = tuple[Fraction, Fraction]
 Weights = tuple[Fraction, Fraction, Fraction]

@@ -1,4 +1,4 @@
-"""Linearised training of the routing network: gradient descent under its initial tangent kernel.
+"""The tangent kernel of the routing network: what a lazy network can learn.
 
 At large initial weights a network hardly moves while it learns, and its outputs follow the
 first-order expansion around the initial weights. The kernel of that expansion says what such a lazy
@@ -7,12 +7,9 @@ network can do: it learns trained routes, and does not carry over to others.
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from recombine.learning._loop import AbstractRule
-from recombine.learning._routing import mean_route_loss, summed_route_loss
-from recombine.models._routing import RoutingNetwork
-from recombine.probes._routes import route_errors, route_means
+from ..models._routing import RoutingNetwork
 
 Outputs = Float[Array, "M_in M_out items features"]
 
@@ -64,41 +61,3 @@ class TangentKernel(eqx.Module):
         within = (E.reshape(-1, items) @ self.items).reshape(E.shape)
         change = E @ self.second + self.output @ E @ self.first + self.input @ within
         return change.reshape(M_out, features, M_in, items).transpose(2, 0, 3, 1)
-
-
-class LinearisedDescent(AbstractRule[Outputs]):
-    """Gradient descent on the first-order expansion of the routing network.
-
-    The loss is the one that `recombine.learning.RoutingDescent` minimises: the sum over trained
-    routes of the squared error averaged over items and features. The state is the outputs of all
-    routes; start from `network.outputs(X)`.
-
-    **Arguments:**
-
-    - `kernel`: the tangent kernel at the initial weights.
-    - `Y`: the targets, a row an item.
-    - `mask`: the trained routes, rows are input domains.
-    - `learning_rate`: the step size.
-    """
-
-    kernel: TangentKernel
-    Y: Float[Array, "items features"] = eqx.field(converter=jnp.asarray)
-    mask: Bool[Array, "M_in M_out"] = eqx.field(converter=jnp.asarray)
-    learning_rate: float | Float[Array, ""]
-
-    def step(self, state, t):
-        error = jnp.where(self.mask[:, :, None, None], self.Y - state, 0)
-        return state + self.learning_rate * 2 / self.Y.size * self.kernel(error)
-
-    def observe(self, state):
-        """See `loss`, `paper_loss` (Eq. 1), and `trained_error` and `untrained_error`.
-
-        The errors are the mean of 1/2 ||Y - Yhat||_F^2 over those routes, NaN if there are none.
-        """
-        errors = route_means(route_errors(state, self.Y), self.mask)
-        return {
-            "loss": summed_route_loss(state, self.Y, self.mask),
-            "paper_loss": mean_route_loss(state, self.Y, self.mask),
-            "trained_error": errors.trained,
-            "untrained_error": errors.untrained,
-        }

@@ -15,11 +15,10 @@ import jinja2
 from markupsafe import Markup
 
 from recombine import __version__
-from recombine.studies import STUDIES
 
 from ..errors import UserError
 from ..figures._theme import DARK
-from ..registry import load
+from ..registry import listed, load
 from ..store import Store
 from ..words import duration
 from . import _text
@@ -93,7 +92,7 @@ def _gather(store: Store) -> tuple[list[StudyPage], list[Unreadable]]:
 
 
 def _why(reference: str, error: Exception) -> str:
-    if reference not in STUDIES and not reference.endswith(".py"):
+    if reference not in listed() and not reference.endswith(".py"):
         return "this version of recombine has no such study"
     return str(error) if isinstance(error, UserError) else told(error)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recombine import learning, models, tasks, theory
+from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import Run
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def report_first_steps(run: Run, config: Config, task: tasks.QuadrantToy, key) -
 
 def first_steps(
     task: tasks.QuadrantToy, size: Array, blocks: int, rate: Array, keys: PRNGKeyArray
-) -> theory.FirstStep:
+) -> probes.FirstStep:
     """The first step of a network for every key, on a batch of `size` points of its own.
 
     Points are drawn in blocks, and blocks beyond the batch passed over: one program serves batches
@@ -122,7 +122,7 @@ def first_steps(
     import jax
     import jax.numpy as jnp
 
-    def one(key: PRNGKeyArray) -> theory.FirstStep:
+    def one(key: PRNGKeyArray) -> probes.FirstStep:
         of_network, of_points = jax.random.split(key)
 
         def summed(model: models.MLP, block: Array) -> Array:
@@ -140,7 +140,7 @@ def first_steps(
         x = task.sample(LOOKED_AT, key=jax.random.fold_in(of_points, blocks)).x
         redundant = jnp.array([False, True])
         start = network(key=of_network)
-        return theory.first_step(start, loss, first_weights, redundant, x, learning_rate=rate)
+        return probes.first_step(start, loss, first_weights, redundant, x, learning_rate=rate)
 
     return jax.lax.map(one, keys)
 
@@ -198,12 +198,12 @@ def squared_error(outputs: Array, targets: Array) -> Array:
     return 0.5 * jnp.square(outputs - targets).sum(axis=1).mean()
 
 
-def terms(x: Array, targets: Array, keys: PRNGKeyArray) -> theory.GradientByOutput:
+def terms(x: Array, targets: Array, keys: PRNGKeyArray) -> probes.GradientByOutput:
     """The gradient of a network for every key, by outputs."""
     import jax
 
     loss = partial(squared_error, targets=targets)
-    return jax.lax.map(lambda key: theory.gradient_by_output(network(2, key=key), loss, x), keys)
+    return jax.lax.map(lambda key: probes.gradient_by_output(network(2, key=key), loss, x), keys)
 
 
 def extension(x: Array, targets: Array, key: PRNGKeyArray) -> tuple[Array, Array]:
@@ -260,7 +260,7 @@ def simulated(x: np.ndarray, labels: np.ndarray) -> list[float]:
     """
     y = labels[:, 0].astype(float)
     signs = np.concatenate([labels[:, :1], x > 0], axis=1).astype(int)
-    table = theory.table_of_samples(signs, (2, 2, 2))
+    table = splits.table_of_samples(signs, (2, 2, 2))
     centred = y - y.mean()
     design = np.concatenate([x, np.ones((len(x), 1))], axis=1)
     step = design.T @ (y - 0.5) / len(x)
@@ -285,7 +285,7 @@ def unbiased_information(table: np.ndarray, samples: int) -> float:
     """
     first, second, both = (np.count_nonzero(t) - 1 for t in (table.sum(1), table.sum(0), table))
     correction = (first + second - both) / (2 * samples * np.log(2))
-    return theory.mutual_information(table, 0, 1) + correction
+    return splits.mutual_information(table, 0, 1) + correction
 
 
 def report_information(run: Run, config: Config, task: tasks.QuadrantToy, key) -> None:

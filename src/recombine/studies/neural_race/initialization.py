@@ -57,7 +57,7 @@ def trial(config: Config, key, run: Run) -> None:
     )
     if config.training == "linearised":
         kernel = theory.TangentKernel(start, items.X)
-        rule = theory.LinearisedDescent(kernel, items.Y, mask, learning_rate)
+        rule = learning.LinearisedDescent(kernel, items.Y, mask, learning_rate)
         outputs, seen = run.train(rule, start.outputs(items.X), config.epochs, chunk=100)
     else:
         rule = learning.RoutingDescent(items.X, items.Y, mask, learning_rate)

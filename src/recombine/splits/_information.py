@@ -5,10 +5,13 @@ tables are divided by their sum.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float, Int, Num
 
+Table = Num[ArrayLike, "..."] | Sequence[Any]
+"""Joint probabilities or counts, also as nested lists."""
 Axes = int | Sequence[int]
 """A variable, or several that are taken together."""
 
@@ -20,7 +23,7 @@ def _as_set(axes: Axes, variables: int) -> frozenset[int]:
     return frozenset(axis % variables for axis in listed)
 
 
-def marginal(table: Num[ArrayLike, "..."], axes: Axes | None = None) -> Float[np.ndarray, "..."]:
+def marginal(table: Table, axes: Axes | None = None) -> Float[np.ndarray, "..."]:
     """The joint probabilities of some variables of a table, in the order of their axes.
 
     **Arguments:**
@@ -36,10 +39,10 @@ def marginal(table: Num[ArrayLike, "..."], axes: Axes | None = None) -> Float[np
             f" smallest entry of {table.min() if table.size else None} and a sum of {total}"
         )
     kept = _as_set(range(table.ndim) if axes is None else axes, table.ndim)
-    return table.sum(axis=tuple(set(range(table.ndim)) - kept)) / total
+    return np.asarray(table.sum(axis=tuple(set(range(table.ndim)) - kept)) / total)
 
 
-def entropy(table: Num[ArrayLike, "..."], axes: Axes | None = None) -> float:
+def entropy(table: Table, axes: Axes | None = None) -> float:
     """H of some variables of a table together, in bits; of all if `axes` is None.
 
     ```python
@@ -52,7 +55,7 @@ def entropy(table: Num[ArrayLike, "..."], axes: Axes | None = None) -> float:
     return max(0.0, float(-(p * np.log2(p)).sum()))
 
 
-def mutual_information(table: Num[ArrayLike, "..."], first: Axes, second: Axes) -> float:
+def mutual_information(table: Table, first: Axes, second: Axes) -> float:
     """I(A; B) in bits, where A and B are variables of a table; the others are summed over.
 
     ```python
@@ -68,9 +71,7 @@ def mutual_information(table: Num[ArrayLike, "..."], first: Axes, second: Axes) 
     return conditional_mutual_information(table, first, second, ())
 
 
-def conditional_mutual_information(
-    table: Num[ArrayLike, "..."], first: Axes, second: Axes, given: Axes
-) -> float:
+def conditional_mutual_information(table: Table, first: Axes, second: Axes, given: Axes) -> float:
     """I(A; B | C) = H(A, C) + H(B, C) − H(A, B, C) − H(C) in bits.
 
     ```python
