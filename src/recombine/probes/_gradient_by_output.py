@@ -28,7 +28,7 @@ class GradientByOutput(NamedTuple):
 
 
 def gradient_by_output(
-    model: Model, loss: Callable[[Array], Float[Array, ""]], x: Float[Array, "batch *inputs"]
+    model: Model, loss: Callable[[Array], Float[Array, ""]], x: Float[Array, " batch *inputs"]
 ) -> GradientByOutput:
     """∂L/∂θ = Σ_i (∂Ŷ_i/∂θ)ᵀ ∂L/∂Ŷ_i, term by term (the proof of Proposition 5).
 

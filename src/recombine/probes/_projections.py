@@ -63,7 +63,7 @@ def projection_map(
     *,
     module: int = 0,
     column: int = 0,
-) -> Float[Array, "k *shape"]:
+) -> Float[Array, " k *shape"]:
     """One column of a module's projection as k images (Figure 12).
 
     **Arguments:**

@@ -9,8 +9,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 def input_sensitivity(
     model: Callable[[Array], Array],
-    x: Float[Array, "batch *inputs"],
-    parts: Int[Array, "parts *inputs"] | Bool[Array, "parts *inputs"],
+    x: Float[Array, " batch *inputs"],
+    parts: Int[Array, " parts *inputs"] | Bool[Array, " parts *inputs"],
 ) -> Float[Array, " parts"]:
     """The mean over a batch of the norms ‖∂Ŷ/∂X_k‖: 0 for a part that outputs do not depend on.
 
