@@ -24,12 +24,12 @@ class SharingDynamics(AbstractModeDynamics[Strengths]):
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
-    q: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
+    q: float | Float[Array, "..."] = eqx.field(converter=as_numbers)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
-        shape = jnp.broadcast_shapes(self.S.shape, self.q.shape)
+        shape = jnp.broadcast_shapes(self.S.shape, jnp.shape(self.q))
         b = jnp.broadcast_to(jnp.asarray(b0, self.S.dtype), shape)
         return Strengths(b, b)
 
@@ -55,9 +55,9 @@ class RaceDynamics(AbstractModeDynamics[Strengths]):
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
     q: Float[Array, " schemes"] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
         """Strength `b0` everywhere; `[schemes, 1]` or `[schemes, modes]` gives head starts."""

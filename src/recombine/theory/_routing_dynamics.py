@@ -40,8 +40,8 @@ class RoutingDynamics(AbstractModeDynamics[RouteStrengths]):
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
         b = jnp.broadcast_to(jnp.asarray(b0, self.S.dtype), self.S.shape)
@@ -65,8 +65,8 @@ class BalancedRoutingDynamics(AbstractModeDynamics[Strengths]):
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
         b = jnp.broadcast_to(jnp.asarray(b0, self.S.dtype), self.S.shape)
@@ -89,9 +89,9 @@ class HiddenRoutingDynamics(AbstractModeDynamics[Float[Array, "*times modes"]]):
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
     C: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
         """B2 = `b0`; B1 equals it only if C = (M - 1) b0^2."""
@@ -114,9 +114,9 @@ class HyperbolicRoutingDynamics(AbstractModeDynamics[Float[Array, "*times modes"
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    M: Float[Array, ""] = eqx.field(converter=as_numbers)
+    M: float | Float[Array, ""] = eqx.field(converter=as_numbers)
     C: Float[Array, "..."] = eqx.field(converter=as_numbers)
-    tau: Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
+    tau: float | Float[Array, ""] = eqx.field(converter=as_numbers, default=1.0)
 
     def start(self, b0):
         """The theta at which B2 = `b0`."""

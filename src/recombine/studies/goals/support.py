@@ -106,7 +106,8 @@ def best_rate(results: Results, model: str, embedding: int, width: int) -> Resul
 
 def size_matters_little(results: Results) -> Judgement:
     sizes = of_sizes(results)
-    spread, found = {}, {}
+    spread: dict[str, float] = {}
+    found: dict[str, float] = {}
     for model in sizes.values("model"):
         accuracy = {
             f"{TITLES[model]}, embedding {e}, width {w}": float(

@@ -108,7 +108,7 @@ def world_of(config: Config, *, key) -> World:
     )
 
 
-def majority_accuracy(task: "tasks.GoalGrid", size: int, *, key):
+def majority_accuracy(task: "tasks.AbstractTask", size: int, *, key):
     """The accuracy, over `size` goals, of the action that is most frequent in them."""
     import jax
 

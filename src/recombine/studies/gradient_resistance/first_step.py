@@ -1,6 +1,7 @@
 """Section 4 and Figures 1 and 2: what one gradient step makes of an input to be ignored."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,8 @@ def vanishes_in_b(results: Results) -> Judgement:
 
 
 def ratios_are_known(results: Results) -> Judgement:
-    off, evidence = [], {}
+    off: list[np.ndarray] = []
+    evidence: dict[str, Any] = {}
     for setting, known in MEASURED.items():
         found = ratios(results, setting)
         n = found.shape[1]

@@ -152,10 +152,11 @@ def first_weights(model: models.MLP) -> Array:
 def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndarray) -> None:
     """Proposition 5: cross weights of a linear model with an output for each component."""
     import equinox as eqx
+    import jax.numpy as jnp
 
     count = min(config.linear_batches, len(x) // LINEAR_BATCH)
     batches = [
-        np.reshape(a[: count * LINEAR_BATCH], (count, LINEAR_BATCH, 2)).astype(x.dtype)
+        jnp.reshape(a[: count * LINEAR_BATCH], (count, LINEAR_BATCH, 2)).astype(x.dtype)
         for a in (x, labels)
     ]
     for name, found in eqx.filter_jit(linear_steps)(*batches).items():
@@ -177,17 +178,18 @@ def report_terms(run: Run, config: Config, x: np.ndarray, labels: np.ndarray, ke
     """The gradient by outputs, and the extended model, for networks with two outputs."""
     import equinox as eqx
     import jax
+    import jax.numpy as jnp
 
-    targets = 2 * labels.astype(x.dtype) - 1
+    inputs, targets = jnp.asarray(x), jnp.asarray(2 * labels.astype(x.dtype) - 1)
     keys = jax.random.split(key, config.initialisations)
-    found = jax.device_get(eqx.filter_jit(terms)(x, targets, keys))
+    found = jax.device_get(eqx.filter_jit(terms)(inputs, targets, keys))
     lengths = np.linalg.norm(found.terms, axis=-1)
     total = np.linalg.norm(found.gradient, axis=-1)
     off = np.linalg.norm(found.terms.sum(axis=1) - found.gradient, axis=-1)
     run.metric("terms_miss_by", (off / total).max())
     run.array("cosine", np.sum(found.terms[:, 0] * found.terms[:, 1], axis=-1) / lengths.prod(-1))
     run.array("sum_to_longest", total / lengths.max(axis=-1))
-    outputs, gradient = eqx.filter_jit(extension)(x, targets, key)
+    outputs, gradient = eqx.filter_jit(extension)(inputs, targets, key)
     run.metric("extended_outputs_miss_by", outputs)
     run.metric("extended_gradient_misses_by", gradient)
 

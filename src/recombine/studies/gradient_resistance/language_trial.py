@@ -122,10 +122,10 @@ def trial(config: Config, key, run: Run) -> None:
 
 def evaluated(size: int, task: tasks.Scan, train_key, test_key) -> dict[str, tasks.SequenceBatch]:
     """Training and test lines to be evaluated on."""
-    train, test = (
-        task.sample(size, part, key=key) for part, key in (("train", train_key), ("test", test_key))
-    )
-    return {"train": train, "test": test}
+    return {
+        "train": task.sample(size, "train", key=train_key),
+        "test": task.sample(size, "test", key=test_key),
+    }
 
 
 def by_part(rows, sizes: Sizes) -> dict[str, Any]:

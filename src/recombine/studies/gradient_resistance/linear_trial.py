@@ -79,8 +79,8 @@ def numbers(model: models.Dense) -> dict[str, Array]:
 
 def judged(w: np.ndarray, threshold: float = 0.0) -> theory.LinearAccuracy:
     """Shares of the held-out and the seen quadrant above a threshold, exact for these weights."""
-    exact = tuple(Fraction(float(value)) for value in w)
-    return theory.linear_accuracy(exact, threshold=Fraction(threshold))
+    w1, w2, b = (Fraction(float(value)) for value in w)
+    return theory.linear_accuracy((w1, w2, b), threshold=Fraction(threshold))
 
 
 def trial(config: Config, key, run: Run) -> None:

@@ -29,7 +29,8 @@ def shown(needed: np.ndarray) -> list[float | str]:
 
 
 def grows_with_M(results: Results) -> Judgement:
-    evidence, grows = {}, True
+    evidence: dict[str, list[float | str]] = {}
+    grows = True
     for K in results.values("K"):
         needed = {M: tasks_needed(results, model="linear", M=M, K=K) for M in results.values("M")}
         evidence |= {

@@ -79,11 +79,14 @@ def training_masks(tasks: str, modules: int) -> np.ndarray:
     """
     if modules == 6:
         return splits.TASK_SETS[tasks].masks
-    singles = [(m,) for m in range(modules)]
-    ring = [(m, (m + 1) % modules) for m in range(modules)]
+    singles: list[tuple[int, ...]] = [(m,) for m in range(modules)]
+    ring: list[tuple[int, ...]] = [(m, (m + 1) % modules) for m in range(modules)]
     half = modules // 2
-    halves = [*combinations(range(half), 2), *combinations(range(half, modules), 2)]
-    others = {
+    halves: list[tuple[int, ...]] = [
+        *combinations(range(half), 2),
+        *combinations(range(half, modules), 2),
+    ]
+    others: dict[str, list[tuple[int, ...]]] = {
         "D-conn": singles + ring, "D-disc": singles + halves, "D-pairs": ring,
         "C-conn-1": ring, "C-disc-1": halves, "C-disc-2": singles,
     }  # fmt: skip
@@ -95,6 +98,7 @@ def training_masks(tasks: str, modules: int) -> np.ndarray:
 def trial(config: Config, key, run: Run) -> None:
     """Train a student on some mixtures; measure its alignment, and its loss on all mixtures."""
     import jax
+    import jax.numpy as jnp
     from equinox import filter_jit
 
     teacher_key, student_key, start_key, task_key, rule_key, test_key = jax.random.split(key, 6)
@@ -105,7 +109,7 @@ def trial(config: Config, key, run: Run) -> None:
         outputs=config.outputs,
         key=teacher_key,
     )
-    masks = training_masks(config.tasks, config.modules)
+    masks = jnp.asarray(training_masks(config.tasks, config.modules))
     teacher = tasks.ModularTeacher(network, masks, is_discrete(config.tasks), config.sum_to_one)
     student = filter_jit(network.student)(
         config.width_factor, config.module_factor, key=student_key
@@ -117,21 +121,25 @@ def trial(config: Config, key, run: Run) -> None:
         config.final_inference_rate,
         config.inference_batch,
     )
+    chunk = 5 * config.every
     annealing = config.steps, config.learning_rate, config.final_learning_rate
-    observation = {"every": config.every, "chunk": 5 * config.every}
     if config.rule == "persistent":
         copies = 1 if teacher.discrete else -(-config.num_tasks // len(masks))
         z = filter_jit(teacher.latents_of)(np.tile(masks, (copies, 1)), key=task_key)
         table = learning.PersistentLatents(teacher, z, rule_key, *annealing, config.batch)
-        end, seen = run.train(table, table.init(student, start), config.steps, **observation)
-        student, z_hat = end.student, end.z_hat
+        learned, seen = run.train(
+            table, table.init(student, start), config.steps, every=config.every, chunk=chunk
+        )
+        student, z_hat = learned.student, learned.z_hat
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
     else:
         anew = learning.ReinferredLatents(
             teacher, start, inference, rule_key, *annealing, config.num_tasks, config.weight_decay
         )
-        end, seen = run.train(anew, anew.init(student), config.steps, **observation)
+        end, seen = run.train(
+            anew, anew.init(student), config.steps, every=config.every, chunk=chunk
+        )
         student = end.student
         z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
         z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)

@@ -144,7 +144,13 @@ def draw_embedding(results: Results):
         found = probes.embed_directions(learned, true, perplexity=perplexity)
         for color, (points, label) in enumerate(((found.learned, "module"), (found.true, "true"))):
             figures.add_points(
-                figure, points[:, 0], points[:, 1:], label, color=color, panel=panel, line=False
+                figure,
+                points[:, 0],
+                list(points[:, 1:]),
+                label,
+                color=color,
+                panel=panel,
+                line=False,
             )
     return figure
 

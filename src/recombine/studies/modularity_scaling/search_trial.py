@@ -72,10 +72,10 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) ->
     """The test loss after training on the first n samples; not a number if training diverges."""
     import jax.numpy as jnp
 
-    rows = jnp.asarray(n)
-    if not config.batch:
+    rows = jnp.asarray(n) if config.batch else None
+    if rows is None:
         x, y = given.train
-        given, rows = given._replace(train=type(given.train)(x[:n], y[:n])), None
+        given = given._replace(train=type(given.train)(x[:n], y[:n]))
     batch = min(config.kernel_batch, n)
     try:
         learns, stays = network_of(

@@ -21,7 +21,7 @@ CLIP = 10
 """The largest loss that Figure 1 tells from others."""
 
 
-def equal_as_printed(off: dict[str, float], also: bool = True, **evidence) -> Judgement:
+def equal_as_printed(off: dict[str, float], also: bool | np.bool = True, **evidence) -> Judgement:
     """Whether differences in units of the last digit are none as printed, and all else is so."""
     words = f"difference in units of the last digit (bound: at most {AS_PRINTED:g})"
     return Judgement(bool(max(off.values()) <= AS_PRINTED and also), {words: off, **evidence})
@@ -136,7 +136,7 @@ def modular_simulation(results: Results) -> tuple[np.ndarray, np.ndarray, dict[s
     """Distances of `total` and `printed`, in standard errors [seeds, cases], and their digits."""
     found = results.array("simulated_2")
     test, error, total, printed = (found[..., i] for i in (1, 3, 7, 5))
-    off = {}
+    off: dict[str, float] = {}
     for i, (case, texts) in enumerate(known.SIMULATED_2.items()):
         off |= {f"{case} total": digits_off(total[0, i], texts[0])}
         off |= {f"{case} printed": digits_off(printed[0, i], texts[1])}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from recombine.lab import Run
 from . import closed_form_values as known
 from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES
 
-VARIANTS = ("printed", "total", "module")
+VARIANTS: tuple[Literal["printed", "total", "module"], ...] = ("printed", "total", "module")
 SIDES = (10, 10_000)
 """Samples and parameters in Figure 1, from and to."""
 NORM_DRAWS = 4000
@@ -55,8 +56,8 @@ def trial(config: Config, key, run: Run) -> None:
 
 def report_theorems(run: Run, config: Config, spectrum, modular) -> None:
     """Effective dimension, and both theorems, where their values are known."""
-    m = np.array([*known.EFFECTIVE_DIMENSION, 40])
-    dimension, power = theory.effective_dimension(spectrum(m)), config.omega ** (2.0 * m)
+    dims = np.array([*known.EFFECTIVE_DIMENSION, 40])
+    dimension, power = theory.effective_dimension(spectrum(dims)), config.omega ** (2.0 * dims)
     run.array("effective_dimension", np.stack([dimension, power, dimension / power], axis=1))
     rows = []
     for n, p, m in known.THEOREM_1:
@@ -71,13 +72,13 @@ def report_theorems(run: Run, config: Config, spectrum, modular) -> None:
             for n, m in known.THEOREM_2
         ],
     )
-    m = np.arange(1, 51)
+    dims = np.arange(1, 51)
     for side, n in (("enough", 1000), ("few", 50)):
-        losses = theory.modular_losses(n, 100, modular(m))
+        losses = theory.modular_losses(n, 100, modular(dims))
         run.array(f"modular_with_{side}_samples", np.stack(np.broadcast_arrays(*losses)))
-    m = np.array(DIMENSIONS)
-    growth = [theory.monolithic_losses(1000, 100, spectrum(m)).test] + [
-        theory.modular_losses(1000, 100, modular(m), variant=v).test for v in VARIANTS
+    dims = np.array(DIMENSIONS)
+    growth = [theory.monolithic_losses(1000, 100, spectrum(dims)).test] + [
+        theory.modular_losses(1000, 100, modular(dims), variant=v).test for v in VARIANTS
     ]
     run.array("growth_with_m", [test[-1] / test[0] for test in growth])
 

@@ -57,8 +57,8 @@ def trial(config: Config, key, run: Run) -> None:
     )
     if config.training == "linearised":
         kernel = theory.TangentKernel(start, items.X)
-        rule = learning.LinearisedDescent(kernel, items.Y, mask, learning_rate)
-        outputs, seen = run.train(rule, start.outputs(items.X), config.epochs, chunk=100)
+        linearised = learning.LinearisedDescent(kernel, items.Y, mask, learning_rate)
+        outputs, seen = run.train(linearised, start.outputs(items.X), config.epochs, chunk=100)
     else:
         rule = learning.RoutingDescent(items.X, items.Y, mask, learning_rate)
         end, seen = run.train(rule, start, config.epochs, chunk=100)

@@ -1,6 +1,7 @@
 """The race itself: pathways of all sharing schemes in one network."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -54,6 +55,8 @@ class Config:
 
 def trial(config: Config, key, run: Run) -> None:
     """Train all schemes at once on all routes; see which one carries each mode."""
+    import jax.numpy as jnp
+
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
     _, S, D, _, _ = task.modes()
@@ -63,11 +66,11 @@ def trial(config: Config, key, run: Run) -> None:
     start = np.full(len(config.schemes), config.b_0)
     if config.head_start:
         start[config.schemes.index(1)] *= draw * config.head_start
-    shape = {"block_sizes": config.schemes, "num_domains": config.M, "width": config.width}
     if config.init == "decoupled":
-        network = models.SharedPathways.decoupled(start, task.target_map, **shape, key=key)
+        build = partial(models.SharedPathways.decoupled, start.tolist(), task.target_map)
     else:
-        network = models.SharedPathways.orthogonal(config.sigma_0, **shape, key=key)
+        build = partial(models.SharedPathways.orthogonal, config.sigma_0)
+    network = build(block_sizes=config.schemes, num_domains=config.M, width=config.width, key=key)
     rule = learning.RoutingDescent(
         items.X, items.Y, splits.full_mask(config.M), config.learning_rate, modes=True
     )
@@ -84,7 +87,7 @@ def trial(config: Config, key, run: Run) -> None:
         tau = theory.time_constant(
             outputs=items.Y.shape[1], M=config.M, K=config.M, learning_rate=config.learning_rate
         )
-        dynamics = theory.RaceDynamics(S, D, config.M, np.array(config.schemes), tau)
+        dynamics = theory.RaceDynamics(S, D, config.M, jnp.array(config.schemes), tau)
         states = theory.euler(dynamics, dynamics.start(start[:, None]), config.epochs)
         reduced = np.asarray(states.B2 * states.B1**2)[seen["step"]]
         run.metric("theory_error", np.abs(strengths - reduced).max())

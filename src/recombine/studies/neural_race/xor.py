@@ -53,6 +53,7 @@ def trial(config: Config, key, run: Run) -> None:
 def plain_trial(config: Config, key, run: Run) -> None:
     """A two-layer network from small random weights, by gradient descent."""
     import jax
+    import jax.numpy as jnp
 
     x, y = tasks.XorTask().examples()
     activation = jax.nn.relu if config.network == "relu" else jax.nn.identity
@@ -69,7 +70,7 @@ def plain_trial(config: Config, key, run: Run) -> None:
     if config.network == "linear":
         return
     a_0 = theory.fit_a0(curves["step"], curves["loss"], config.tau)
-    strength = theory.xor_mode_strength(curves["step"], a_0, config.tau)
+    strength = theory.xor_mode_strength(jnp.asarray(curves["step"]), a_0, config.tau)
     predicted = np.asarray(theory.xor_loss(strength))
     run.curve("theory", curves["step"], predicted)
     run.metric("fitted_a_0", a_0)

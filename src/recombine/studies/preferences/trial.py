@@ -103,7 +103,7 @@ def world_of(config: Config, *, key) -> World:
     return World(task, held_out, learning.half_squared_error, {}, task.inputs, task.outputs)
 
 
-def mean_loss(task: "tasks.PreferenceGrid", size: int, *, key):
+def mean_loss(task: "tasks.AbstractTask", size: int, *, key):
     """The loss, over `size` tasks, of predicting their mean action values everywhere."""
     import jax
 
