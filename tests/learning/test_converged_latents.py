@@ -8,12 +8,13 @@ import optax
 import pytest
 
 from recombine import learning, models, probes, splits, tasks
+from recombine.tasks._task_latents import discrete_latents
 
 KEY = jax.random.key(0)
 SIZES = {"modules": 3, "inputs": 5, "hidden": 4, "outputs": 2}
 NETWORK = models.ModularNetwork.random(**SIZES, key=KEY)
 TEACHER = tasks.ModularTeacher(NETWORK, splits.masks_of(["0", "1", "2", "01", "12", "20"], 3), True)
-Z = tasks.discrete_latents(TEACHER.masks)
+Z = discrete_latents(TEACHER.masks)
 STUDENT = NETWORK.student(2, 2, key=jax.random.key(1))
 START = jax.random.normal(jax.random.key(2), (6,))
 

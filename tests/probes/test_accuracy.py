@@ -8,7 +8,8 @@ import numpy as np
 from recombine.data import prototypes
 from recombine.models import GatedClassifier
 from recombine.probes import encoder_sharing, route_accuracies
-from recombine.tasks import ImageRouting, RouteBatch, pixel_permutations, random_labels
+from recombine.tasks import ImageRouting, pixel_permutations, random_labels
+from recombine.tasks._image_routing import RouteBatch
 
 M = 3
 

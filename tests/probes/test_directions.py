@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from recombine import probes
+from recombine.probes._directions import sign_aligned
 
 
 def slow_score(u_hat, u):
@@ -58,9 +59,9 @@ def test_chance_has_its_closed_forms():
 def test_signs_are_those_of_the_closest_true_direction():
     u = jnp.eye(3)
     u_hat = jnp.array([[-2.0, 1.0, 0.5], [0.2, 0.9, -0.3], [0.1, 0.2, -0.4]])
-    aligned = probes.sign_aligned(u_hat, u)
+    aligned = sign_aligned(u_hat, u)
     assert np.array_equal(aligned, u_hat * jnp.array([-1, 1, -1])[:, None])
-    again = probes.sign_aligned(-u_hat, u)
+    again = sign_aligned(-u_hat, u)
     assert np.array_equal(again, aligned)
 
 

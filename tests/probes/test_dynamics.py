@@ -43,12 +43,6 @@ def test_exponential_decay_crosses_when_it_should(level, tau):
     assert probes.crossing_time(t, np.exp(-t / tau), level) == pytest.approx(expected, rel=1e-4)
 
 
-def test_half_rise_is_relative_to_the_end_or_to_a_given_value():
-    t = np.arange(5.0)
-    assert probes.half_rise_time(t, np.array([0, 1, 2, 3, 4])) == pytest.approx(2)
-    assert probes.half_rise_time(t, np.array([0, 1, 2, 3, 4]), final=6.0) == pytest.approx(3)
-
-
 def test_delay_index_tells_a_plateau_from_exponential_decay():
     t = np.linspace(0, 100, 10001)
     decay = probes.delay_index(t, np.exp(-t))

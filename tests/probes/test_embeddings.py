@@ -25,14 +25,3 @@ def test_pairwise_cosine_of_simple_sets(x64):
 def test_a_vector_of_zeros_has_cosine_0_with_all_others(x64):
     vectors = np.array([[1.0, 0], [1.0, 0], [0, 0]])
     assert probes.pairwise_cosine(vectors) == pytest.approx(1 / 3)
-    assert probes.cosine_to_initial(vectors, np.array([2.0, 0])) == pytest.approx(2 / 3)
-
-
-def test_cosine_to_the_initial_embedding(x64):
-    adapted = np.array([[1.0, 0], [0, 2.0], [3.0, 3.0]])
-    expected = (1 + 0 + np.sqrt(0.5)) / 3
-    assert probes.cosine_to_initial(adapted, np.array([5.0, 0])) == pytest.approx(expected)
-
-
-def test_fraction_of_zeros():
-    assert probes.zero_fraction(np.array([[0.0, 1.0], [-0.0, 1e-30]])) == 0.5

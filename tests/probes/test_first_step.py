@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recombine import models, probes
+from recombine.probes._first_step import blind
 
 SECOND = jnp.array([False, True])
 
@@ -75,8 +76,8 @@ def test_a_first_step_is_that_of_the_hand():
 def test_a_model_is_blind_along_the_axis_of_its_inputs():
     layer = eqx.nn.Linear(3, 4, key=jax.random.key(0))
     chosen = jnp.array([True, False, True])
-    seen = probes.blind(layer, lambda layer: layer.weight, chosen, axis=1).weight
+    seen = blind(layer, lambda layer: layer.weight, chosen, axis=1).weight
     assert not seen[:, chosen].any()
     assert np.array_equal(seen[:, 1], layer.weight[:, 1])
     with pytest.raises(ValueError, match="mask of 3 inputs does not fit"):
-        probes.blind(layer, lambda layer: layer.weight, chosen)
+        blind(layer, lambda layer: layer.weight, chosen)

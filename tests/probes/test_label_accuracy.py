@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from recombine import probes, tasks
+from recombine.probes._label_accuracy import class_scores
 
 SEQUENCES = tasks.LabelledSequences(
     [[1, 2, 0], [2, 0, 0], [1, 1, 2], [2, 2, 0], [1, 0, 0]],
@@ -20,7 +21,7 @@ def first_token(tokens, lengths):
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
 def test_scores_do_not_depend_on_how_many_are_looked_at_together(at_once):
-    found = probes.class_scores(first_token, SEQUENCES, at_once=at_once)
+    found = class_scores(first_token, SEQUENCES, at_once=at_once)
     np.testing.assert_array_equal(found, [[2, 0], [0, 1], [3, 0], [0, 2], [1, 0]])
 
 

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from recombine import probes
+from recombine.probes._leakage import table_leakage
 
 leakage = jax.jit(probes.leakage, static_argnums=1)
-table_leakage = jax.jit(probes.table_leakage)
+table_leakage = jax.jit(table_leakage)
 
 
 def slow_leakage(table, firsts, seconds):

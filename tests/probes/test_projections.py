@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recombine import probes
+from recombine.probes._accuracy import component_accuracy
 
 PIXELS, MODULES, WIDTH = 20, 8, 6
 
@@ -76,5 +77,5 @@ def test_inputs_that_are_not_k_images_are_refused():
 def test_two_of_four_images_right_are_an_accuracy_of_a_half():
     labels = jnp.array([[1, 2, 0, 2]])
     logits = jax.nn.one_hot(jnp.array([[1, 2, 1, 0]]), 3)
-    assert probes.component_accuracy(logits, labels) == 0.5
-    assert probes.component_accuracy(jax.nn.one_hot(labels, 3), labels) == 1
+    assert component_accuracy(logits, labels) == 0.5
+    assert component_accuracy(jax.nn.one_hot(labels, 3), labels) == 1

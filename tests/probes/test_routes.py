@@ -39,14 +39,3 @@ def test_a_wrong_untrained_route_does_not_spoil_the_trained_mean():
     )
     assert means.trained == 1
     assert np.isinf(means.untrained)
-
-
-def test_the_grid_places_each_route_where_it_belongs():
-    outputs = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
-    grid = probes.output_grid(outputs)
-    assert grid.shape == (2 * 5, 3 * 4)
-    for i in range(2):
-        for j in range(3):
-            np.testing.assert_array_equal(
-                grid[5 * i : 5 * i + 5, 4 * j : 4 * j + 4], outputs[i, j].T
-            )

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.tasks import ForagingGrid, GridInstances
+from recombine.tasks import ForagingGrid
+from recombine.tasks._foraging_grid import GridInstances
 
 KEY = jax.random.key(0)
 WORLD = ForagingGrid()

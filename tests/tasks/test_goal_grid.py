@@ -8,7 +8,8 @@ import pytest
 
 from recombine import splits
 from recombine.probes import demonstration_scores
-from recombine.tasks import GoalGrid, GoalInstance, Mazes, goal_codes
+from recombine.tasks import GoalGrid, Mazes, goal_codes
+from recombine.tasks._goal_grid import GoalInstance
 
 KEY = jax.random.key(0)
 KEYS = jax.random.split(KEY, 4000)

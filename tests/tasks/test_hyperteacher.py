@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recombine import splits, tasks
+from recombine.tasks._hyperteacher import TargetNetwork
 
 KEY = jax.random.key(0)
 SMALL = {"inputs": 5, "hidden": 7, "outputs": 3, "support": 6, "query": 4, "fixed_inputs": 40}
@@ -151,7 +152,7 @@ def test_other_combinations_are_in_the_same_world():
 
 
 def test_weights_are_truncated_at_two_and_have_088_of_the_nominal_std():
-    network = tasks.TargetNetwork.random(2, 8, key=KEY)
+    network = TargetNetwork.random(2, 8, key=KEY)
     assert network.bank.shape == (2, 8, 2, 32, 32)
     assert network.first.shape == (16, 32)
     assert network.readout.shape == (32, 8)

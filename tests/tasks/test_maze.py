@@ -3,7 +3,8 @@ from collections import deque
 import numpy as np
 import pytest
 
-from recombine.tasks import Mazes, random_maze
+from recombine.tasks import Mazes
+from recombine.tasks._maze import random_maze
 
 STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from recombine import tasks
+from recombine.tasks._scan_language import scan_tokens
 
 KEY = jax.random.key(0)
 COMMANDS = tasks.scan_commands()
 NAMES = np.array(list(COMMANDS))
-TOKENS = tasks.scan_tokens()
+TOKENS = scan_tokens()
 JUMP = tasks.add_primitive_split()
 
 # How many commands ask for so many actions, in the published set.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recombine import tasks
+from recombine.tasks._table_lookup_patterns import overlap_symbols
 
 Patterns = tasks.TableLookupPatterns
 
@@ -131,7 +132,7 @@ def test_drawn_items_are_uniform_at_every_choice():
     ("shared", "sizes"), [(2, (5, 5)), (3, (6, 5)), (4, (6, 6)), (5, (7, 6)), (6, (7, 7))]
 )
 def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared, sizes):
-    after_a, after_b = tasks.overlap_symbols(overlap, 8, shared, np.random.default_rng(0))
+    after_a, after_b = overlap_symbols(overlap, 8, shared, np.random.default_rng(0))
     assert (after_a | after_b).all()
     assert ((after_a & after_b).sum(axis=1) == shared).all()
     assert (after_a.sum(axis=1) == sizes[0]).all()
@@ -142,7 +143,7 @@ def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared
 
 
 def test_a_symbol_that_is_left_over_goes_to_either_side():
-    after_a, after_b = tasks.overlap_symbols(64, 8, 7, np.random.default_rng(0))
+    after_a, after_b = overlap_symbols(64, 8, 7, np.random.default_rng(0))
     assert (after_a.sum(axis=1) + after_b.sum(axis=1) == 8 + 7).all()
     assert 16 < (after_a.sum(axis=1) == 8).sum() < 48
 

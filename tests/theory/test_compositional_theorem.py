@@ -3,17 +3,19 @@ import numpy as np
 import pytest
 
 from recombine.splits import TASK_SETS, masks_of
-from recombine.tasks import continuous_latents, discrete_latents
+from recombine.tasks._task_latents import continuous_latents, discrete_latents
 from recombine.theory import (
     collinear_fraction,
     disconnected_tasks,
-    has_collinear_rows,
     memorising_student,
-    null_coefficients,
     theorem9_assumptions,
     unseen_module,
-    vanishing_combinations,
     wider_student,
+)
+from recombine.theory._compositional_theorem import (
+    has_collinear_rows,
+    null_coefficients,
+    vanishing_combinations,
 )
 
 M, H, N = 6, 8, 10

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recombine import models, tasks, theory
+from recombine.theory._context import context_statistics
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -15,7 +16,7 @@ def test_population_statistics_are_the_integrals():
     nodes, weights = np.polynomial.legendre.leggauss(2)
     x = np.array([(a, b) for a in nodes for b in nodes])
     w = np.array([u * v for u in weights for v in weights]) / 4
-    statistics = theory.context_statistics()
+    statistics = context_statistics()
     for c in range(2):
         assert np.allclose(statistics.Sigma_yx[c, 0], (w * x[:, c]) @ x / 2)
         assert np.allclose(statistics.Sigma_x[c, c], (w * x.T) @ x / 2)
@@ -27,7 +28,7 @@ def test_population_statistics_are_the_integrals():
 
 
 def test_the_linear_network_averages_and_keeps_half_of_the_loss():
-    statistics = theory.context_statistics()
+    statistics = context_statistics()
     W = theory.linear_context_solution(statistics)
     assert np.allclose(W, [[0.5, 0.5]])
     assert theory.linear_context_loss(W, statistics) == pytest.approx(1 / 12)
@@ -37,7 +38,7 @@ def test_the_linear_network_averages_and_keeps_half_of_the_loss():
 
 
 def test_the_gated_network_reads_off_the_right_input():
-    statistics = theory.context_statistics()
+    statistics = context_statistics()
     W = theory.gated_context_solution(statistics)
     assert np.allclose(W, [[[1, 0]], [[0, 1]]])
     assert theory.gated_context_loss(W, statistics) == pytest.approx(0, abs=1e-15)
@@ -47,7 +48,7 @@ def test_the_gated_network_reads_off_the_right_input():
 
 
 def test_gating_both_paths_with_one_map_is_the_linear_network():
-    statistics = theory.context_statistics()
+    statistics = context_statistics()
     W = jnp.array([[0.3, -0.7]])
     assert theory.gated_context_loss(jnp.stack([W, W]), statistics) == pytest.approx(
         float(theory.linear_context_loss(W, statistics))
@@ -62,7 +63,7 @@ def test_mode_strengths_approach_the_solutions():
 @pytest.mark.parametrize("gated", [False, True])
 def test_two_layer_networks_follow_their_mode_strengths(gated):
     """Gradient descent under the population statistics, from decoupled weights."""
-    statistics = theory.context_statistics()
+    statistics = context_statistics()
     a0, dt, steps = 1e-2, 0.01, 6000
     V = np.eye(2) if gated else np.ones((1, 2)) / np.sqrt(2)
     r = np.array([0.6, 0.0, 0.8])

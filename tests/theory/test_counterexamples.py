@@ -6,15 +6,15 @@ import pytest
 
 from recombine.theory import (
     disconnected_tasks,
-    family_latents,
     figure_a1,
     memorising_student,
-    neuron_vectors,
     relu_equality,
     spread_inputs,
     unseen_module,
     wider_student,
 )
+from recombine.theory._counterexamples import family_latents
+from recombine.theory._multitask_identification import neuron_vectors
 
 KEY = jax.random.key(0)
 RNG = np.random.default_rng(0)

@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recombine.theory import (
-    canonical_form,
-    fuse_neurons,
-    irreducibility_conditions,
-    irreducible,
-    irreducible_smooth,
-    minimal_network,
-    relu_equality,
-)
+from recombine.theory import irreducibility_conditions, irreducible, minimal_network, relu_equality
+from recombine.theory._irreducibility import canonical_form, fuse_neurons, irreducible_smooth
 
 
 def relu(u):

@@ -6,12 +6,10 @@ from recombine.theory import (
     disconnected_tasks,
     figure_a1,
     identify,
-    latent_map,
-    neuron_vectors,
-    smooth_equality,
     theorem5_assumptions,
     wider_student,
 )
+from recombine.theory._multitask_identification import latent_map, neuron_vectors, smooth_equality
 
 M, H, N, O = 4, 5, 6, 2  # fmt: skip
 

@@ -10,19 +10,15 @@ from hypothesis import strategies as st
 from recombine.learning import gradient_flow
 from recombine.models import GatedExamples, GatedLinearNetwork, Graph
 from recombine.theory import (
-    PathCount,
-    PathStatistics,
     enumerate_paths,
     loss_from_statistics,
     node_balance,
     path_counts,
-    path_gates,
     path_gradient,
     path_statistics,
     path_weights,
-    paths_through,
-    paths_to,
 )
+from recombine.theory._paths import PathCount, PathStatistics, path_gates, paths_through, paths_to
 
 SEVEN_NODES = Graph(
     {"x1": 2, "x2": 3, "a": 2, "b": 3, "c": 1, "y1": 2, "y2": 3},

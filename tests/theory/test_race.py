@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from recombine import theory
+from recombine.theory._race import race_outcome
+from recombine.theory._routing_dynamics import Strengths
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -28,7 +30,7 @@ def fine(dynamics, start, times):
 
 def test_rates_are_the_printed_equations_by_hand():
     # M = 3, tau = 2, S = 5, D = 1; q = 1 and 3 with (B1, B2) = (1, 2) and (2, 0.5): error 1.
-    state = theory.Strengths(jnp.array([[1.0], [2.0]]), jnp.array([[2.0], [0.5]]))
+    state = Strengths(jnp.array([[1.0], [2.0]]), jnp.array([[2.0], [0.5]]))
     race = theory.RaceDynamics([5.0], 1.0, 3, [1.0, 3.0], 2.0)
     assert np.allclose(race.strength(state), [4.0])
     assert np.allclose(race.rate(state).B1, np.array([[1 * 2], [3 * 1]]) / 9 / 2)
@@ -37,7 +39,7 @@ def test_rates_are_the_printed_equations_by_hand():
 
 
 def test_a_race_of_one_is_the_scheme_alone_and_full_sharing_the_routing_network():
-    state = theory.Strengths(jnp.array([0.5, 0.6, 0.7, 0.8]), jnp.array([0.4, 0.3, 0.2, 0.1]))
+    state = Strengths(jnp.array([0.5, 0.6, 0.7, 0.8]), jnp.array([0.4, 0.3, 0.2, 0.1]))
     alone = theory.SharingDynamics(S, D, 6, 3, 2.5)
     race = theory.RaceDynamics(S, D, 6, [3.0], 2.5)
     several = jax.tree.map(lambda x: x[None], state)
@@ -128,14 +130,14 @@ def test_the_exact_outcome_is_where_the_race_ends():
     b0 = np.array([0.3, 0.2, 0.1, 0.1])
     race = theory.RaceDynamics(S, D, 10, Q)
     states = fine(race, race.start(b0[:, None]), np.linspace(0, 3000, 31))
-    outcome = theory.race_outcome(S, D, q=Q, b0=b0)
+    outcome = race_outcome(S, D, q=Q, b0=b0)
     assert outcome.shape == (4, 4)
     assert np.abs((states.B2 * states.B1**2)[-1] - outcome).max() < 1e-8
     assert np.allclose(outcome.sum(0), S / D, rtol=1e-12)
 
 
 def test_equal_schemes_share_equally():
-    outcome = theory.race_outcome(S, D, q=np.array([3.0, 3.0]), b0=0.05)
+    outcome = race_outcome(S, D, q=np.array([3.0, 3.0]), b0=0.05)
     assert np.allclose(outcome, S / D / 2, rtol=1e-12)
     assert theory.head_start_ratio(S, D, b0=0.05, shared=3, dedicated=3) == pytest.approx(1)
 
@@ -164,6 +166,6 @@ def test_from_ever_smaller_weights_the_head_start_is_the_ratio_of_escape_times()
 
 def test_a_race_that_is_over_before_it_starts_is_refused():
     with pytest.raises(ValueError, match="below S / D"):
-        theory.race_outcome(1.0, 1.0, q=Q, b0=1.0)
+        race_outcome(1.0, 1.0, q=Q, b0=1.0)
     with pytest.raises(ValueError, match="below half"):
         theory.head_start_ratio(1.0, 1.0, b0=0.9, shared=10)

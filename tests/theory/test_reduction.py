@@ -6,7 +6,6 @@ import pytest
 from recombine.learning import GradientDescent, gradient_flow, train
 from recombine.models import GatedExamples, GatedLinearNetwork, Graph
 from recombine.theory import (
-    PathStatistics,
     check_diagonalizable,
     decoupled_init,
     euler,
@@ -14,11 +13,12 @@ from recombine.theory import (
     lift,
     loss_from_statistics,
     node_balance,
-    node_bases,
     path_statistics,
     project,
     reduce,
 )
+from recombine.theory._paths import PathStatistics
+from recombine.theory._reduction import node_bases
 
 FEATURES = np.array(
     [[6, 4, 0, 3, 0, 0, 0], [6, 4, 0, 0, 3, 0, 0], [6, 0, 4, 0, 0, 3, 0], [6, 0, 4, 0, 0, 0, 3]],

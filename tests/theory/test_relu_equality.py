@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recombine.theory import NeuronPartition, relu_equality
+from recombine.theory import relu_equality
+from recombine.theory._relu_equality import NeuronPartition
 
 
 def respond(W, a, x):

@@ -8,6 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recombine import theory
+from recombine.theory._routing_dynamics import (
+    HiddenRoutingDynamics,
+    HyperbolicRoutingDynamics,
+    RouteStrengths,
+    Strengths,
+    mode_loss,
+)
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -43,15 +50,15 @@ def test_the_time_constant_of_figure_4_is_6_25_epochs():
 
 def test_rates_are_the_printed_equations_by_hand():
     # One mode, M = 2, tau = 4, S = 5, D = 2, B = (1, 2, 3): error 5 - 2 * 6 = -7.
-    state = theory.RouteStrengths(jnp.array([1.0]), jnp.array([2.0]), jnp.array([3.0]))
+    state = RouteStrengths(jnp.array([1.0]), jnp.array([2.0]), jnp.array([3.0]))
     rate = theory.RoutingDynamics([5.0], 2.0, 2, 4.0).rate(state)
     assert np.allclose(rate, [[6 / 2 * -7 / 4], [3 * -7 / 4], [2 / 2 * -7 / 4]])
     # B1 = 3, B2 = 2: error 5 - 2 * 18 = -31, and C = 2 * 9 - 4 = 14.
     balanced = theory.BalancedRoutingDynamics([5.0], 2.0, 2, 4.0)
-    rate = balanced.rate(theory.Strengths(jnp.array([3.0]), jnp.array([2.0])))
+    rate = balanced.rate(Strengths(jnp.array([3.0]), jnp.array([2.0])))
     assert np.allclose(rate, [[6 / 2 * -31 / 4], [9 * -31 / 4]])
     assert np.allclose(
-        theory.HiddenRoutingDynamics([5.0], 2.0, 2, 14.0, 4.0).rate(jnp.array([2.0])),
+        HiddenRoutingDynamics([5.0], 2.0, 2, 14.0, 4.0).rate(jnp.array([2.0])),
         [9 * -31 / 4],
     )
 
@@ -59,8 +66,8 @@ def test_rates_are_the_printed_equations_by_hand():
 def test_three_two_and_one_variable_forms_agree():
     three = fine(theory.RoutingDynamics(S, D, M, TAU))
     two = fine(theory.BalancedRoutingDynamics(S, D, M, TAU))
-    one = fine(theory.HiddenRoutingDynamics(S, D, M, C, TAU))
-    hyperbolic = theory.HyperbolicRoutingDynamics(S, D, M, C, TAU)
+    one = fine(HiddenRoutingDynamics(S, D, M, C, TAU))
+    hyperbolic = HyperbolicRoutingDynamics(S, D, M, C, TAU)
     theta = fine(hyperbolic)
     assert np.allclose(three.B1, three.B3, rtol=0, atol=1e-14)
     for other in (three.B2, one, hyperbolic.hidden(theta)):
@@ -69,8 +76,8 @@ def test_three_two_and_one_variable_forms_agree():
 
 
 def test_the_hyperbolic_rate_is_the_chain_rule_of_eq_15():
-    hyperbolic = theory.HyperbolicRoutingDynamics(S, D, M, C, TAU)
-    hidden = theory.HiddenRoutingDynamics(S, D, M, C, TAU)
+    hyperbolic = HyperbolicRoutingDynamics(S, D, M, C, TAU)
+    hidden = HiddenRoutingDynamics(S, D, M, C, TAU)
     theta = jnp.array([1.0, 2.0, 3.0, 4.0])
     _, rate = jax.jvp(hyperbolic.hidden, (theta,), (hyperbolic.rate(theta),))
     assert np.allclose(rate, hidden.rate(hyperbolic.hidden(theta)), rtol=1e-12)
@@ -107,7 +114,7 @@ def test_nothing_moves_at_the_fixed_point(s, d, m, offset, tau):
 
 
 def test_conserved_quantities_do_not_drift():
-    unequal = theory.RouteStrengths(jnp.full(4, 0.05), jnp.full(4, 0.1), jnp.full(4, 0.2))
+    unequal = RouteStrengths(jnp.full(4, 0.05), jnp.full(4, 0.1), jnp.full(4, 0.2))
     dynamics = theory.RoutingDynamics(S, D, M, TAU)
     states = theory.integrate(dynamics, unequal, TIMES, rtol=1e-12, atol=1e-13)
     for quantity in dynamics.conserved(states):
@@ -115,16 +122,16 @@ def test_conserved_quantities_do_not_drift():
     balanced = theory.BalancedRoutingDynamics(S, D, M, TAU)
     default = theory.integrate(balanced, balanced.start(B0), TIMES)
     assert np.abs(balanced.conserved(default) - C).max() < 1e-9
-    hidden = theory.HiddenRoutingDynamics(S, D, M, C)
+    hidden = HiddenRoutingDynamics(S, D, M, C)
     assert np.all(hidden.conserved(default.B2) == C)
-    assert np.all(theory.HyperbolicRoutingDynamics(S, D, M, C).conserved(default.B2) == C)
+    assert np.all(HyperbolicRoutingDynamics(S, D, M, C).conserved(default.B2) == C)
 
 
 def test_losses_start_at_the_sum_of_squares_and_pass_the_plateaus():
     dynamics = theory.BalancedRoutingDynamics(S, D, M, TAU)
     nothing, scale = jnp.zeros(4), {"outputs": 7, "M": M, "K": K}
     assert theory.summed_loss(nothing, S, D, **scale) == pytest.approx(244)
-    assert theory.mode_loss(nothing, S, D) == pytest.approx(244 / 8)
+    assert mode_loss(nothing, S, D) == pytest.approx(244 / 8)
     losses = theory.summed_loss(dynamics.strength(fine(dynamics)), S, D, **scale)
     assert [at(losses, t) for t in (110, 220, 1500)] == pytest.approx([59, 18, 0], abs=0.3)
 
@@ -133,7 +140,7 @@ def test_the_loss_of_modes_is_the_loss_of_the_map():
     U, s, Vt = np.linalg.svd(ITEMS.T, full_matrices=False)
     strength = np.array([7.0, 5.0, 1.0, 4.0])
     outputs = (U * strength @ Vt).T
-    assert theory.mode_loss(strength, s / 4, D) == pytest.approx(
+    assert mode_loss(strength, s / 4, D) == pytest.approx(
         np.mean(np.sum((ITEMS - outputs) ** 2, axis=1)) / 2
     )
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from recombine import theory
 from recombine.theory import RoutingSolution
+from recombine.theory._routing_dynamics import HiddenRoutingDynamics, mode_loss
 
 ITEMS = np.array(
     [
@@ -68,7 +69,7 @@ def test_a_vanishing_offset_is_no_offset():
 def test_the_exact_solution_is_the_solution_of_the_ode(x64, C):
     times = np.linspace(0, 600, 301)
     solution = RoutingSolution(S, D, M=M, start=B0, C=C, tau=TAU)
-    dynamics = theory.HiddenRoutingDynamics(S, D, M, C, TAU)
+    dynamics = HiddenRoutingDynamics(S, D, M, C, TAU)
     states = theory.integrate(dynamics, dynamics.start(B0), times, rtol=1e-12, atol=1e-13)
     assert np.abs(solution.hidden_strength(times) - states).max() <= 1e-8
     assert np.allclose(solution.strength(times), dynamics.strength(states), rtol=0, atol=1e-7)
@@ -126,7 +127,7 @@ def test_predicted_drop_times_are_where_the_predicted_loss_drops(x64):
     solution = RoutingSolution(S, D, M=M, start=B0, tau=TAU)
     times = theory.predicted_drop_times(LEVELS, solution)
     assert times == pytest.approx([74.2, 154.9, 325.7], abs=0.05)
-    losses = theory.mode_loss(solution.strength(times), S, D) / theory.mode_loss(np.zeros(4), S, D)
+    losses = mode_loss(solution.strength(times), S, D) / mode_loss(np.zeros(4), S, D)
     assert np.allclose(losses, LEVELS, rtol=1e-6)
     assert theory.predicted_drop_times([1.0], solution) == [0.0]
 

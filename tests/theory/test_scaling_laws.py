@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import ks_2samp, linregress
 
 from recombine.theory import (
-    ListedSpectrum,
     ModularSpectrum,
     SampledNorm,
     ScalingSpectrum,
@@ -16,6 +15,7 @@ from recombine.theory import (
     pseudoinverse_norm,
     required_samples,
 )
+from recombine.theory._scaling_spectrum import ListedSpectrum
 
 PARAMETERS = np.array([97, 241, 385, 1153, 3265, 5377, 16897, 49921, 82945])
 SAMPLES = np.array([100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000])

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from recombine.theory import (
-    ListedSpectrum,
     ModularSpectrum,
     ScalingSpectrum,
     modular_losses,
     monolithic_losses,
     simulate_interpolation,
 )
+from recombine.theory._scaling_spectrum import ListedSpectrum
 
 
 @pytest.mark.usefixtures("x64")

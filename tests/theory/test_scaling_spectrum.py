@@ -3,12 +3,8 @@
 import numpy as np
 import pytest
 
-from recombine.theory import (
-    ListedSpectrum,
-    ModularSpectrum,
-    ScalingSpectrum,
-    effective_dimension,
-)
+from recombine.theory import ModularSpectrum, ScalingSpectrum, effective_dimension
+from recombine.theory._scaling_spectrum import ListedSpectrum
 
 C, OMEGA = 1.15, 1.57
 

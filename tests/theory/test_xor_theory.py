@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recombine import models, tasks, theory
+from recombine.theory._xor import xor_statistics
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("x64")
 def test_statistics_are_those_of_one_gated_example():
     x, y = tasks.XorTask().examples()
     gate = jnp.array([1.0, 0, 0, 0])
-    statistics = theory.xor_statistics()
+    statistics = xor_statistics()
     assert np.allclose(statistics.Sigma_yx, jnp.einsum("n,no,ni->oi", gate, y, x) / 4)
     assert np.allclose(statistics.Sigma_x, jnp.einsum("n,ni,nk->ik", gate, x, x) / 4)
     assert np.allclose(statistics.Sigma_y, jnp.einsum("n,no,nk->ok", gate, y, y) / 4)

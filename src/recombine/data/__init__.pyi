@@ -1,4 +1,3 @@
-from ._cache import Got as Got
 from ._cache import data_set as data_set
 from ._cache import get as get
 from ._cache import is_cached as is_cached

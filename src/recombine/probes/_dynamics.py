@@ -46,16 +46,6 @@ def drop_times(
     )
 
 
-def half_rise_time(
-    times: Real[ArrayLike, " times"],
-    strength: Real[ArrayLike, " times"],
-    final: float | None = None,
-) -> float:
-    """When a mode's strength reaches half of `final` (by default, of its last value)."""
-    strength = np.asarray(strength, float)
-    return crossing_time(times, strength, 0.5 * (strength[-1] if final is None else final))
-
-
 def delay_index(times: Real[ArrayLike, " times"], loss: Real[ArrayLike, " times"]) -> float:
     """Time to 95 % over time to 50 % of the initial loss.
 

@@ -24,17 +24,3 @@ def pairwise_cosine(vectors: Float[ArrayLike, "tasks features"]) -> Float[Array,
     different = jnp.sum(jnp.sum(unit, axis=0) ** 2) - same
     tasks = len(unit)
     return different / (tasks * (tasks - 1) if tasks > 1 else jnp.nan)
-
-
-@jax.jit
-def cosine_to_initial(
-    vectors: Float[ArrayLike, "tasks features"], initial: Float[ArrayLike, " features"]
-) -> Float[Array, ""]:
-    """The mean cosine between what each task adapted to and where all of them started."""
-    return jnp.mean(_unit(jnp.asarray(vectors)) @ _unit(jnp.asarray(initial)))
-
-
-@jax.jit
-def zero_fraction(values: Float[ArrayLike, "..."]) -> Float[Array, ""]:
-    """The fraction of entries that are exactly 0."""
-    return jnp.mean(jnp.asarray(values) == 0)

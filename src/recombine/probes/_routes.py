@@ -37,17 +37,3 @@ def route_means(
         return jnp.sum(jnp.where(where, values, 0), axis=(0, 1)) / jnp.sum(where)
 
     return RouteMeans(trained=mean(chosen), untrained=mean(~chosen))
-
-
-@jax.jit
-def output_grid(
-    outputs: Float[ArrayLike, "M_in M_out items features"],
-) -> Float[Array, "M_in*features M_out*items"]:
-    """All routes' outputs as one picture (Figure 4h).
-
-    Rows of tiles are input domains, columns of tiles output domains; a tile shows features (down)
-    by items (across).
-    """
-    outputs = jnp.asarray(outputs)
-    M_in, M_out, items, features = outputs.shape
-    return outputs.transpose(0, 3, 1, 2).reshape(M_in * features, M_out * items)
