@@ -187,7 +187,7 @@ class SequenceClassification(AbstractRule[SequenceClassificationState], Generic[
         width = max(part.tokens.shape[1] for part in named.values())
         parts = [part.sized(width) for part in named.values()]
         together = jax.tree.map(lambda *columns: jnp.concatenate(columns), *parts)
-        scores = class_scores(eqx.combine(learns, self.stays), together, at_once=self.at_once)
+        scores = class_scores(eqx.combine(learns, self.stays), together, batch_size=self.at_once)
         found, start = {}, 0
         for prefix, part in named.items():
             own, start = scores[start : start + len(part)], start + len(part)

@@ -33,12 +33,12 @@ def component_dependence(
 
     **Arguments:**
 
-    - `predict`: takes a batch of every component, `predict(x_1, ..., x_K)`, to answers
+    - `predict`: maps a batch of every component, `predict(x_1, ..., x_K)`, to answers
         `[batch, outputs]` that are whole numbers, such as an argmax over classes. Output i belongs
         to component i; there may be fewer outputs than components.
     - `components`: examples of every component. All combinations make one batch: a hundred
         examples of two components are 10,000 inputs.
-    - `tolerance`: bits up to which a dependence counts as none.
+    - `tolerance`: a dependence of at most so many bits counts as none.
 
     **Returns:** a report. Answers are certain, so that outputs have no coupling.
     """

@@ -1,4 +1,4 @@
-"""Where in the plane a network of two inputs says yes, and where the border is."""
+"""Where in the plane a network of two inputs answers yes, and where its decision boundary is."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def decision_map(
 
     **Arguments:**
 
-    - `model`: takes `[points, 2]` to `[points, outputs]`.
+    - `model`: maps `[points, 2]` to `[points, outputs]`.
     - `edge`, `side`: half the width of the square, and the points along it.
 
     **Returns:** row i, column j: the output at X_1 = places[j], X_2 = places[i], with
@@ -39,7 +39,7 @@ def boundary_position(
 
     **Arguments:**
 
-    - `model`: takes `[points, 2]` to `[points, outputs]`.
+    - `model`: maps `[points, 2]` to `[points, outputs]`.
     - `heights`: values of X_2.
     - `edge`, `side`: half the length of the lines, and the points along each.
 

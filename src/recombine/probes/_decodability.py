@@ -17,8 +17,8 @@ class Decodability(NamedTuple):
     defined: Bool[np.ndarray, "layers modules"]
     """False where a module is the same in all scored tasks, which leaves nothing to explain."""
     pooled: float
-    """R² over all modules and layers at once, about the means over the *fitted* tasks. Defined even
-    for a module that no fitted task and every scored task uses, and then mostly negative."""
+    """R² over all modules and layers together, about the means over the *fitted* tasks. Defined
+    even for a module that no fitted task and every scored task uses, and then mostly negative."""
 
 
 def linear_decodability(
@@ -33,10 +33,10 @@ def linear_decodability(
 
     **Arguments:**
 
-    - `features`: of each task to fit, all fast parameters after adaptation, flattened.
-    - `codes`: the true mixture of modules behind it.
-    - `held_out_features`, `held_out_codes`: the same of the tasks to score.
-    - `penalty`: of the ridge regression, on the summed squared error; the intercept is free.
+    - `features`: all fast parameters after adaptation, flattened, for each task to fit.
+    - `codes`: the true mixture of modules behind each of these tasks.
+    - `held_out_features`, `held_out_codes`: features and codes of the tasks to score.
+    - `penalty`: weight of ||slope||² against the summed squared error; the intercept is free.
     """
     if penalty <= 0:
         raise ValueError(f"the penalty of a ridge regression must be positive, not {penalty}")

@@ -14,11 +14,14 @@ class DemonstrationScores(NamedTuple):
     accuracy: Float[Array, "*tasks"]
     """The fraction of steps with the demonstrated action (Figures 4E and 4F)."""
     exact_path: Float[Array, "*tasks"]
-    """1 if every step has it, else 0 (Figure A9). Another way as short counts as an error."""
+    """1 if every step has the demonstrated action, else 0 (Figure A9).
+
+    Another path of the same length counts as an error.
+    """
     first_step: Float[Array, "*tasks"]
-    """1 if the first step has it, else 0."""
+    """1 if the first step has the demonstrated action, else 0."""
     last_step: Float[Array, "*tasks"]
-    """1 if the last step has it, else 0: the one with which a goal is reached."""
+    """1 if the last step, which reaches the goal, has the demonstrated action, else 0."""
 
 
 def demonstration_scores(
@@ -28,7 +31,7 @@ def demonstration_scores(
 
     **Arguments:**
 
-    - `outputs`: a number an action for every step, such as logits.
+    - `outputs`: one number per action for every step, such as logits.
     - `demonstration`: `y` holds the demonstrated actions, `weight` is 0 for padding. Each has at
         least one step that counts.
     """

@@ -47,7 +47,7 @@ def chance_similarity(k: int, m: int) -> float:
 
 
 def sign_aligned(u_hat: Float[ArrayLike, "K m"], u: Float[ArrayLike, "k m"]) -> Float[Array, "K m"]:
-    """Directions, with those turned round that point away from the true one they are closest to."""
+    """Directions with their signs set so that each points along the true one it is closest to."""
     cosines = _cosines(u_hat, u)
     best = jnp.abs(cosines).argmax(axis=1)
     away = jnp.take_along_axis(cosines, best[:, None], axis=1) < 0
@@ -74,10 +74,10 @@ def embed_directions(
     **Arguments:**
 
     - `u_hat`, `u`: learned and true directions.
-    - `perplexity`: about how many neighbours a point has; less than there are points.
+    - `perplexity`: about how many neighbours a point has; below the number of points.
     - `by_cosine`: take 1 − |cos| as the distance, in place of the Euclidean distance after
         `sign_aligned`.
-    - `seed`: of the points' first places. The same seed gives the same embedding.
+    - `seed`: seed of the initial positions. The same seed gives the same embedding.
     """
     from sklearn.manifold import TSNE
 

@@ -54,11 +54,11 @@ class FirstStep(NamedTuple):
     before: Float[Array, "2"]
     """Mean norms of ∂Ŷ/∂X before the step, for needed and for redundant inputs."""
     after: Float[Array, "2"]
-    """The same after the step."""
+    """Mean norms of ∂Ŷ/∂X after the step, for needed and for redundant inputs."""
     change: Float[Array, "2"]
     """Norms of the changes of first-layer weights on needed and on redundant inputs."""
     mean_change: Float[Array, "2"]
-    """Means of their absolute values."""
+    """Mean absolute changes of first-layer weights on needed and on redundant inputs."""
 
     @property
     def ratio(self) -> Float[Array, "..."]:
@@ -86,9 +86,9 @@ def first_step(
     **Arguments:**
 
     - `model`, `weights`, `redundant`, `axis`: as for `blind`.
-    - `loss`: of a model, on the batch that the step uses.
+    - `loss`: maps a model to its loss on the batch of the step.
     - `x`: inputs at which derivatives are taken.
-    - `learning_rate`: of the step.
+    - `learning_rate`: the step size.
     """
     model = blind(model, weights, redundant, axis=axis)
     gradient = eqx.filter_grad(loss)(model)

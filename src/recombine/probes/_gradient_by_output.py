@@ -22,7 +22,7 @@ class GradientByOutput(NamedTuple):
 
     @property
     def cosines(self) -> Float[Array, "components components"]:
-        """Between the terms. They cancel only where a cosine is near −1."""
+        """Cosines between the terms. Terms cancel only where a cosine is near −1."""
         unit = self.terms / jnp.linalg.norm(self.terms, axis=1, keepdims=True)
         return unit @ unit.T
 
@@ -36,8 +36,8 @@ def gradient_by_output(
 
     **Arguments:**
 
-    - `model`: takes a batch to outputs `[batch, components, ...]`.
-    - `loss`: of the outputs.
+    - `model`: maps a batch to outputs `[batch, components, ...]`.
+    - `loss`: maps the outputs to the loss.
     - `x`: the batch.
     """
     learns, stays = eqx.partition(model, eqx.is_inexact_array)

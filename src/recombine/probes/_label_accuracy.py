@@ -16,21 +16,21 @@ Classifier = Callable[[Int[Array, "batch length"], Int[Array, " batch"]], Float[
 
 @eqx.filter_jit
 def class_scores(
-    model: Classifier, sequences: LabelledSequences, *, at_once: int = 512
+    model: Classifier, sequences: LabelledSequences, *, batch_size: int = 512
 ) -> Float[Array, "items out"]:
-    """What `model` makes of every sequence, a part of them at a time.
+    """The outputs of `model` for every sequence, computed in batches.
 
     **Arguments:**
 
-    - `model`: maps tokens and lengths to one vector a sequence: a classifier to its scores, or a
-        method of it to whatever else is asked.
-    - `sequences`: any number of them.
-    - `at_once`: the most sequences to work on at a time, to save memory.
+    - `model`: maps tokens and lengths to one vector per sequence: a classifier to its logits, or
+        one of its methods.
+    - `sequences`: any number of sequences.
+    - `batch_size`: the most sequences in one batch, to save memory.
     """
     count = len(sequences)
-    parts = -(-count // at_once)
+    parts = -(-count // batch_size)
     size = -(-count // parts)
-    # The last part is filled up with sequences that come twice.
+    # The last batch is filled up with sequences that come twice.
     places = (jnp.arange(parts * size) % count).reshape(parts, size)
     scores = jax.lax.map(lambda p: model(sequences.tokens[p], sequences.lengths[p]), places)
     return scores.reshape(parts * size, -1)[:count]
@@ -42,14 +42,14 @@ def is_right(model: Classifier, sequences: LabelledSequences) -> Bool[np.ndarray
 
 
 class AccuracyBy(NamedTuple):
-    """Accuracy by some property of inputs."""
+    """Accuracy for each value of some property of inputs."""
 
     values: Int[np.ndarray, " values"]
     """The values that the property takes, in order."""
     accuracy: Float[np.ndarray, " values"]
-    """The fraction of the inputs of each value that are right."""
+    """The fraction of the inputs of each value that are classified correctly."""
     counts: Int[np.ndarray, " values"]
-    """How many inputs have it."""
+    """How many inputs have each value."""
 
 
 def accuracy_by(right: Bool[ArrayLike, " items"], by: Int[ArrayLike, " items"]) -> AccuracyBy:
@@ -57,8 +57,8 @@ def accuracy_by(right: Bool[ArrayLike, " items"], by: Int[ArrayLike, " items"]) 
 
     **Arguments:**
 
-    - `right`: which inputs are classified rightly.
-    - `by`: the number of each.
+    - `right`: which inputs are classified correctly.
+    - `by`: the length, depth or other number of each input.
     """
     values, places, counts = np.unique(np.asarray(by), return_inverse=True, return_counts=True)
     return AccuracyBy(values, np.bincount(places, np.asarray(right, float)) / counts, counts)
@@ -70,5 +70,5 @@ def accuracy_by_length(model: Classifier, sequences: LabelledSequences) -> Accur
 
 
 def majority_share(sequences: LabelledSequences) -> float:
-    """The accuracy of always saying the most frequent label: the best without looking."""
+    """The accuracy of always answering with the most frequent label: the best without input."""
     return float(np.bincount(np.asarray(sequences.labels)).max() / len(sequences))

@@ -17,7 +17,7 @@ def leakage(predictions: Int[Array, "firsts seconds"], classes: int) -> Float[Ar
 
     It is the mean over first inputs of the entropy of the answers over their partners: 0 if and
     only if no answer changes with X₂, and log₂ `classes` if X₂ alone decides and all answers are
-    equally frequent. Entropies of samples are low: n partners show at most log₂ n bits.
+    equally frequent. Entropies of samples are underestimates: n partners show at most log₂ n bits.
 
     ```python
     >>> leakage(jnp.array([[3, 3, 3, 3], [0, 1, 0, 1]]), 10)

@@ -82,10 +82,10 @@ def alignment_by_module(
     *,
     absolute: bool = True,
 ) -> Float[Array, "modules hidden"]:
-    """The same for every module on its own: a student neuron is matched in each module anew.
+    """`module_alignment` for every module on its own: neurons are matched in each module anew.
 
     High values beside a low `module_alignment` mean that the modules are known but their neurons
-    are in inconsistent orders.
+    are ordered inconsistently.
     """
     student = _unit(in_teacher_basis(Theta_hat, F))
     return _closest(jnp.einsum("mhi,mji->mhj", _unit(Theta), student), absolute)

@@ -36,7 +36,7 @@ def opening_order(
 
     **Arguments:**
 
-    - `opening`: of every column, from `opening_steps`.
+    - `opening`: the opening step of every column, from `opening_steps`.
     - `order`: a number that grows with the place of a column in the computation, such as
         `application_distances` or `subtree_heights`; NaN for columns that do not count.
 

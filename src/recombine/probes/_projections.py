@@ -10,9 +10,9 @@ class ImageConcentration(NamedTuple):
     """How far every module looks at one image only."""
 
     share: Float[Array, " modules"]
-    """Of a module's projection, the part that lies in its strongest image: 1/k to 1."""
+    """The share of a module's projection that lies in its strongest image: 1/k to 1."""
     image: Int[Array, " modules"]
-    """A module's strongest image."""
+    """The index of each module's strongest image."""
     distinct: Int[Array, ""]
     """How many of the k images are the strongest of some module."""
 
@@ -70,7 +70,7 @@ def projection_map(
 
     - `U`: the projections of a `ModularImageNetwork`.
     - `k`: images in an input.
-    - `shape`: of an image: rows and columns, and channels if it has any.
-    - `module`, `column`: which.
+    - `shape`: rows and columns of an image, and channels if it has any.
+    - `module`, `column`: the module, and the column of its projection.
     """
     return U[:, module, column].reshape(k, *shape)

@@ -10,9 +10,9 @@ class SampleComplexity(NamedTuple):
     """Tasks encountered up to the first evaluation that reached a level."""
 
     tasks: float
-    """Their number; NaN if no evaluation reached the level."""
+    """The number of tasks; NaN if no evaluation reached the level."""
     reached: bool
-    """Whether one did."""
+    """Whether an evaluation reached the level."""
 
 
 def sample_complexity(
@@ -34,9 +34,9 @@ def sample_complexity(
     **Arguments:**
 
     - `steps`: outer steps taken before each evaluation, increasing.
-    - `accuracy`: at each evaluation, on held-out combinations.
+    - `accuracy`: accuracy on held-out combinations at each evaluation.
     - `tasks_per_step`: tasks drawn, with replacement, in an outer step.
-    - `level`: 90 % in the paper.
+    - `level`: the accuracy to reach; 90 % in the paper.
     """
     reached = np.flatnonzero(np.asarray(accuracy, float) >= level)
     if not len(reached):

@@ -9,20 +9,20 @@ class SearchStep(NamedTuple):
     """One training of a search."""
 
     n: int
-    """Samples trained on."""
+    """The number of training samples."""
     loss: float
-    """Test loss after it."""
+    """Test loss after training."""
     low: float
     """log2 of the largest n that is known to be too few, in the bracket after this step."""
     high: float
-    """log2 of the smallest n that is known to be enough; infinite before any was."""
+    """log2 of the smallest n that is known to be enough; infinite before any was found."""
 
 
 class SampleSearch(NamedTuple):
     """Where the test loss crosses a target."""
 
     n: float
-    """Samples; if the search is censored, the n tried that comes closest: a bound."""
+    """The number of samples; if the search is censored, the closest n that was tried, a bound."""
     censored: Literal["no", "never", "always"]
     """`never`: no n that was tried reached the target; `always`: all of them did."""
     trace: tuple[SearchStep, ...]
@@ -60,7 +60,7 @@ def sample_search(
     - `loss_of`: trains on n samples and returns the test loss. A loss of NaN reaches nothing.
     - `target`: the test loss wanted.
     - `start`: log2 of the first n.
-    - `evaluations`: the most trainings.
+    - `evaluations`: the largest number of trainings.
     - `tolerance`: the width of the bracket, in log2 n, at which to stop.
     - `smallest`, `largest`: log2 of the fewest and of the most samples. The paper stops when it
         gets to the largest; here that is tried too, or nobody would know whether it is enough.

@@ -25,7 +25,7 @@ def input_sensitivity(
 
     **Arguments:**
 
-    - `model`: takes a batch to outputs `[batch, ...]`. Samples must not see each other.
+    - `model`: maps a batch to outputs `[batch, ...]`. Samples must not affect each other.
     - `x`: where derivatives are taken.
     - `parts`: a mask for every part: which numbers of an input belong to it.
     """

@@ -9,7 +9,7 @@ def _right(
     outputs: Int[Array, "size steps"],
     lengths: Int[Array, " size"],
 ) -> tuple[Bool[Array, "size steps"], Bool[Array, "size steps"]]:
-    """Which symbols are predicted rightly, and which count: those within the lengths."""
+    """Which symbols are predicted correctly, and which count: those within the lengths."""
     return predictions == outputs, jnp.arange(outputs.shape[1]) < lengths[:, None]
 
 
@@ -18,11 +18,10 @@ def sentence_matches(
     outputs: Int[Array, "size steps"],
     lengths: Int[Array, " size"],
 ) -> Bool[Array, " size"]:
-    """Which sentences are right in all their symbols, the end symbol among them.
+    """Which sentences are predicted correctly in all symbols, including the end symbol.
 
-    A sentence whose symbols are each the most probable after the true ones before is also the one
-    that is written by choosing the most probable after those chosen before, by induction over the
-    steps: predictions under teacher forcing and greedy ones have the same matches.
+    Predictions under teacher forcing and greedy ones have the same matches: if each symbol is the
+    most probable one after the true prefix, greedy decoding writes this prefix, step by step.
     """
     right, counts = _right(predictions, outputs, lengths)
     return (right | ~counts).all(axis=1)
@@ -33,7 +32,7 @@ def word_accuracy(
     outputs: Int[Array, "size steps"],
     lengths: Int[Array, " size"],
 ) -> Float[Array, ""]:
-    """The fraction of all symbols, end symbols among them, that are right.
+    """The fraction of all symbols, including end symbols, that are predicted correctly.
 
     Unlike whole sentences, symbols depend on whether those before them are true or predicted.
     """

@@ -16,6 +16,6 @@ def shortcut_rate(
 
     - `predictions`: the answers.
     - `second_labels`: Y₂.
-    - `classes`: how many there are, counted from 0.
+    - `classes`: the number of classes, counted from 0.
     """
     return ((second_labels - predictions) % classes <= 1).mean()

@@ -19,7 +19,7 @@ def symbol_clusters(
 
     **Arguments:**
 
-    - `cosines`: of one symbol, from `cosine_maps`.
+    - `cosines`: the cosines of one symbol, from `cosine_maps`.
     - `least`: if no two points are farther apart than this, all are in one cluster. Half of any
         distance, however small, would leave two.
 
@@ -64,7 +64,7 @@ def group_cosines(
 def adjusted_rand_index(a: Int[ArrayLike, " items"], b: Int[ArrayLike, " items"]) -> float:
     """How far two partitions agree: 1 if they are the same, 0 on average for random ones.
 
-    The number of pairs of items that are together in both, less what is expected by chance, over
+    The number of pairs of items that are together in both, minus what is expected by chance, over
     its largest value. Also 1 if both are trivial in the same way.
     """
     _, a = np.unique(np.asarray(a), return_inverse=True)

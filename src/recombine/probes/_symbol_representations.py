@@ -23,9 +23,10 @@ def symbol_representations(
 
     **Arguments:**
 
-    - `represent`: tokens and lengths to vectors, of a network those that its last layer reads.
+    - `represent`: maps tokens and lengths to vectors, such as those that a network's last layer
+        reads.
     - `lookup`: the functions.
-    - `frame`: what is done to sequences before the network reads them, such as
+    - `frame`: applied to sequences before the network reads them, such as
         `LabelledSequences.framed`.
     """
     before = np.asarray(lookup.inverses).T
@@ -84,7 +85,7 @@ def mean_by_group(
 def _read(
     model: Classifier, lookup: LookupTables, frame: Frame | None, symbols, functions
 ) -> Float[Array, "items out"]:
-    """What the network makes of these applications, given in any number of dimensions."""
+    """The network's outputs for these applications, given in any number of dimensions."""
     functions = functions.reshape(-1, functions.shape[-1])
     sequences = lookup.write(
         symbols.reshape(-1), functions, np.full(len(functions), functions.shape[1])
