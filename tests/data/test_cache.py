@@ -236,7 +236,7 @@ def test_downloads_placed_by_hand_are_unpacked(made_up, server, cache):
     server.files.clear()
     (cache / "made-up").mkdir(parents=True)
     (cache / "made-up" / "poem.gz").write_bytes(files["poem.gz"])
-    assert "the files placed by hand: answer not there" in refused()
+    assert "the files placed by hand: answer missing" in refused()
     (cache / "made-up" / "answer").write_bytes(files["answer"])
     assert data.get("made-up").source == "the files placed by hand"
     assert data.is_cached("made-up")

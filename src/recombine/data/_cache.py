@@ -1,4 +1,4 @@
-"""Data sets in the cache: got once, verified, never half there."""
+"""Data sets in the cache: downloaded once, verified, never incomplete."""
 
 import fcntl
 import json
@@ -28,7 +28,7 @@ class Got:
 
     folder: Path
     source: str = ""
-    """Where from; empty if it was there."""
+    """The source; empty if the data set was in the cache."""
     passed_over: tuple[str, ...] = ()
     """The sources that did not answer, and why."""
 
@@ -41,12 +41,12 @@ def data_set(name: str) -> DataSet:
 
 
 def is_cached(name: str) -> bool:
-    """Whether the files of a data set are there and have the right checksums."""
+    """Whether the files of a data set are in the cache and have the right checksums."""
     return not _faults(data_set(name), data_folder(name))
 
 
 def require(name: str) -> Path:
-    """The folder of a data set that is there, or a `UserError` with the command that gets it."""
+    """The folder of a data set in the cache, or a `UserError` with the command that gets it."""
     folder = data_folder(name)
     faults = _faults(data_set(name), folder)
     if faults:
@@ -66,8 +66,8 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
 
     **Arguments:**
 
-    - `name`: of a data set.
-    - `tell`: is told of progress: what is being done, the bytes that are there, and of how many.
+    - `name`: the name of a data set.
+    - `tell`: called with progress: what is being done, the bytes received, and their total.
     """
     data, folder = data_set(name), data_folder(name)
     if not _faults(data, folder):
@@ -135,7 +135,7 @@ def _alone(folder: Path, name: str, tell: Tell) -> Iterator[None]:
 
 @contextmanager
 def _tidied(folder: Path, parts: Path) -> Iterator[None]:
-    """Leave no folder in which there is nothing, and nothing of what the disk did not take."""
+    """Remove empty folders, and files that could not be written completely."""
     try:
         yield
     except OSError:
@@ -171,12 +171,12 @@ def _faults(data: DataSet, folder: Path) -> list[str]:
 
 def _is_wrong(fault: str) -> bool:
     """Whether a fault is more than a file's absence."""
-    return not fault.endswith("is not there")
+    return not fault.endswith("is missing")
 
 
 def _fault(path: Path, file: File, known: Any) -> str:
     if not path.is_file():
-        return f"{file.name} is not there"
+        return f"{file.name} is missing"
     if path.stat().st_size != file.size:
         return f"{file.name} has {path.stat().st_size} bytes instead of {file.size}"
     if known == _stamp(path):

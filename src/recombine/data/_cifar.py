@@ -10,7 +10,7 @@ from ._download import Damaged, Unavailable
 TRAIN = tuple(f"data_batch_{i}" for i in range(1, 6))
 TEST = ("test_batch",)
 SHEETS = (*(f"{name}.png" for name in TRAIN + TEST), "train_lables.json", "test_lables.json")
-"""The files of the sheets; a sheet has one image a row, 32 x 32 pixels one after another."""
+"""The files of the sheets; a sheet has one image per row, 32 x 32 pixels one after another."""
 ROW = 1 + 3 * 32 * 32
 """Bytes of an image in a binary file: its label, then the red, the green and the blue pixels."""
 

@@ -17,7 +17,7 @@ SECONDS = 10.0
 CHUNK = 1 << 18
 
 Tell = Callable[[str, int, int | None], None]
-"""Told of progress: what is being done, how many bytes are there, and of how many if known."""
+"""Called with progress: what is being done, the bytes received, and their total if known."""
 
 
 class Unavailable(Exception):
@@ -25,11 +25,11 @@ class Unavailable(Exception):
 
 
 class Damaged(Unavailable):
-    """What a source gave is not what it should be: there is no going on with it."""
+    """What a source gave is not what it should be: the download cannot continue."""
 
 
 def download(address: str, file: Path, tell: Tell) -> Path:
-    """Fetch `address` into `file`; one that is there is taken as it is.
+    """Fetch `address` into `file`; an existing file is kept as it is.
 
     What has come stays beside it as `.part` if the connection breaks and the server can go on from
     there; the next call then does. Its `.mark` says which version of the file it is a part of.
@@ -77,7 +77,7 @@ def _asked(address: str, headers: dict[str, str]) -> Any:
         return urlopen(Request(address, headers=headers), timeout=SECONDS)
     except HTTPError as error:
         error.close()
-        if error.code == 416 and "Range" in headers:  # the part is no part of what is there now
+        if error.code == 416 and "Range" in headers:  # another version of the file
             return _asked(address, {"User-Agent": headers["User-Agent"]})
         raise Unavailable(f"{address} answers {error.code} {error.reason}") from None
     except (URLError, HTTPException, OSError) as error:

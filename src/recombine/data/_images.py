@@ -39,7 +39,7 @@ class ImageData(eqx.Module):
 
 
 def normalised(data: ImageData) -> ImageData:
-    """The same images, with mean 0 and deviation 1 over the training images in each channel.
+    """The images with mean 0 and standard deviation 1 over training images, in each channel.
 
     Test images are shifted and scaled by the numbers of the training images.
     """
@@ -200,15 +200,15 @@ def prototypes(
     test: int = 500,
     noise: float = 0.3,
 ) -> ImageData:
-    """Synthetic images: one prototype a class, uniform in [0, 1], plus Gaussian pixel noise.
+    """Synthetic images: one prototype per class, uniform in [0, 1], plus Gaussian pixel noise.
 
     **Arguments:**
 
-    - `classes`, `shape`: how many prototypes, of which size.
+    - `classes`, `shape`: the number of prototypes, and their size.
     - `train`, `test`: how many images; classes take turns.
     - `noise`: standard deviation of the noise. The sum is clipped to [0, 1].
     """
-    # Drawn on the host: once a run, in shapes of their own, it would not pay to compile.
+    # Drawn on the host: for one draw per run, compiling would not pay.
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     centres = rng.random((classes, math.prod(shape)))
 
@@ -242,17 +242,17 @@ def template_mixtures(
 ) -> ImageData:
     """Synthetic images that are hard to tell apart: every class is a mixture of templates.
 
-    Templates are Gaussian with variance 1 a pixel, and an image is one of its class's templates
+    Templates are Gaussian with variance 1 per pixel, and an image is one of its class's templates
     plus Gaussian noise. With the default noise a network with one hidden layer that has seen 5,000
-    images classifies 50 to 70 % rightly, at 64 pixels and at 192.
+    images classifies 50 to 70 % correctly, at 64 pixels and at 192.
 
     **Arguments:**
 
-    - `classes`, `templates`, `shape`: how many classes, templates a class, of which size.
+    - `classes`, `templates`, `shape`: the number of classes, templates per class, and their size.
     - `train`, `test`: how many images; classes take turns.
     - `noise`: standard deviation of the noise, relative to the length √pixels of a template.
     """
-    # Drawn on the host: once a run, in shapes of their own, it would not pay to compile.
+    # Drawn on the host: for one draw per run, compiling would not pay.
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     pixels = math.prod(shape)
     centres = rng.normal(size=(classes, templates, pixels))

@@ -21,14 +21,14 @@ def load(name: str, *, side: int | None = None) -> ImageData:
 
     **Arguments:**
 
-    - `name`: of the data set.
+    - `name`: the name of the data set.
     - `side`: rows and columns that the images are averaged to, see `resized`; by default those
         that they have.
 
-    **Raises:** `recombine.lab.UserError` if it is not there, naming the command that gets it.
+    **Raises:** `recombine.lab.UserError` if it is not cached, naming the command that gets it.
     """
     if name not in _READERS:
-        data_set(name)  # refuses what there is not
+        data_set(name)  # refuses unknown names
         raise UserError(f"{name} has no images: data.text({name!r}) is its text")
     return _read(name, require(name), side)
 
@@ -43,7 +43,7 @@ def _read(name: str, folder: Path, side: int | None) -> ImageData:
 def text(name: str) -> str:
     """The text of a data set: `tiny-shakespeare`.
 
-    **Raises:** `recombine.lab.UserError` if it is not there, naming the command that gets it.
+    **Raises:** `recombine.lab.UserError` if it is not cached, naming the command that gets it.
     """
     if name != "tiny-shakespeare":
         data_set(name)

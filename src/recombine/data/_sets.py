@@ -1,4 +1,4 @@
-"""The data sets that there are: their files, their checksums, and where they come from."""
+"""All data sets: their files, their checksums, and where they come from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ class DataSet:
 
     name: str
     title: str
-    """What it is."""
+    """Description in a few words."""
     licence: str
     files: tuple[File, ...] = ()
-    """None: it comes with the package."""
+    """Empty if the data set comes with the package."""
     sources: tuple[AbstractSource, ...] = ()
     """Tried in order; all of them lead to the same files."""
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
+        """Total size of the files in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def megabytes(self) -> str:
-        """Its size in words: `55.0 MB`."""
+        """Total size for messages: `55.0 MB`."""
         return f"{self.size / 1e6:.1f} MB"
 
     @property
     def published(self) -> Web:
-        """The address at which it is published, and the files there: those to place by hand."""
+        """The address at which it is published, with the files to place by hand."""
         return next(source for source in self.sources if isinstance(source, Web))
 
 

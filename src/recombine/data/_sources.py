@@ -33,7 +33,7 @@ class AbstractSource(ABC):
         **Arguments:**
 
         - `parts`: a folder that outlives a failure, for downloads that can be taken up again.
-        - `tell`: is told of progress.
+        - `tell`: called with progress.
         """
 
 
@@ -66,7 +66,7 @@ class Placed(AbstractSource):
     def fetch(self, wanted: Collection[str], into: Path, parts: Path, tell: Tell) -> None:
         missing = [file for file in self.files if not (self.folder / file).is_file()]
         if missing:
-            raise Unavailable(f"{', '.join(missing)} not there")
+            raise Unavailable(f"{', '.join(missing)} missing")
         for file in self.files:
             unpack(self.folder / file, wanted, into)
 
