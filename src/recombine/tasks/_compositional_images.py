@@ -54,9 +54,9 @@ class CompositionalImages(AbstractTask):
     ):
         """**Arguments:**
 
-        - `k`: images in an input.
+        - `k`: the number of images in an input.
         - `data`: any labelled images, see `recombine.data`; by default `digits()`. They are
-            normalised to mean 0 and deviation 1 of the training images, channel by channel.
+            normalised to mean 0 and standard deviation 1 over training images in each channel.
         - `held_out`: the tuples of classes that no training input has, and all test inputs have.
         - `noise`: standard deviation σ of the Gaussian noise on all pixels of training inputs.
         - `noise_is_variance`: read `noise` as the variance.
@@ -99,7 +99,7 @@ class CompositionalImages(AbstractTask):
 
         **Arguments:**
 
-        - `size`: how many.
+        - `size`: the number of inputs.
         - `trained`: if tuples are held out, draw test images of trained tuples instead.
         """
         pool = self.data.test_images, self.data.test_labels
@@ -118,7 +118,7 @@ class CompositionalImages(AbstractTask):
         return x.reshape(*x.shape[:-1], self.k, *self.data.shape)
 
     def overlap_bound(self, inputs: int) -> float:
-        """An upper bound on how probably a test input's tuple is one of `inputs` trained ones.
+        """An upper bound on the probability that a test input's tuple is in `inputs` trained ones.
 
         The expected number of training inputs with a given tuple, inputs / classes^k, where all
         classes are equally frequent; above 1 it says nothing.

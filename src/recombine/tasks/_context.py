@@ -40,7 +40,7 @@ class ContextTask(AbstractTask):
         return context_statistics()
 
     def statistics(self, batch: ContextBatch) -> ContextStatistics:
-        """The same correlations of a sample; they come as close as 1 / sqrt(size)."""
+        """The correlations of a sample, within about 1 / sqrt(size) of the population's."""
         x, y, size = batch.x, batch.y, len(batch.x)
         gates = jax.nn.one_hot(batch.context, 2, dtype=x.dtype)
         return ContextStatistics(
@@ -52,7 +52,7 @@ class ContextTask(AbstractTask):
         )
 
     def gated_examples(self, batch: ContextBatch, *, gated: bool = True) -> GatedExamples:
-        """A sample for a network with a pathway a context, or (`gated=False`) one always on.
+        """A sample for a network with one pathway per context, or (`gated=False`) one always on.
 
         The names of nodes are those of `recombine.models.pathway_graph(2)`, or of
         `pathway_graph(1)`.

@@ -7,7 +7,7 @@ from jaxtyping import Int
 
 
 def first_occurrences(rows: Int[np.ndarray, "rows columns"]) -> Int[np.ndarray, " distinct"]:
-    """The places of the rows that equal none before them, in order.
+    """The indices of the rows that equal no earlier row, in order.
 
     Rows are compared by hashes of 64 bits: of a million rows, all different, one is taken for
     another with a probability of 3e-8, and missing then.

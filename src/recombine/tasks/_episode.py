@@ -1,4 +1,4 @@
-"""What a meta-learner is given of a task: examples to adapt to, and others to be judged by."""
+"""What a meta-learner is given of a task: examples to adapt to, and others to be evaluated on."""
 
 from typing import NamedTuple
 
@@ -20,8 +20,8 @@ class Episode(NamedTuple):
     """Tasks as a meta-learner meets them, and the code that it is not shown."""
 
     support: Examples
-    """To adapt to."""
+    """Examples to adapt to."""
     query: Examples
-    """To be judged by."""
+    """Examples to be evaluated on."""
     code: Float[Array, "*tasks layers modules"]
     """The hidden mixture of modules behind each task (layers of modules, or factors of values)."""

@@ -30,15 +30,15 @@ class Demonstrations(NamedTuple):
     """
 
     cell: Int[Array, "instances steps"]
-    """Where the agent is."""
+    """The agent's cell."""
     remaining: Bool[Array, "instances steps objects"]
-    """The objects that it has not collected."""
+    """The objects that the agent has not collected."""
     action: Int[Array, "instances steps"]
-    """What it does next."""
+    """The action that the agent takes next."""
     values: Float[Array, "instances steps actions"]
     """The action values Q(s, .)."""
     visited: Bool[Array, "instances steps"]
-    """True up to and including the state in which it terminates."""
+    """True up to and including the state in which the agent terminates."""
 
 
 class _Maze(NamedTuple):
@@ -65,15 +65,15 @@ class ForagingGrid(eqx.Module):
     1 up, 2 right, 3 down, 4 left; a move into a wall or the border leaves the agent in place. With
     the defaults there are 19 free cells and 19 x 2^4 = 304 states.
 
-    The world holds no preferences: what the objects are worth is an argument, one reward an object.
-    All methods take many instances at once, and may be compiled.
+    The world holds no preferences: their values are an argument, one reward per object.
+    All methods take batches of instances, and may be compiled.
 
     **Arguments:**
 
-    - `colours`: how many colours there are.
-    - `objects`: how many objects an instance has, at most 8: all sets of them are enumerated.
+    - `colours`: the number of colours.
+    - `objects`: the number of objects of an instance, at most 8: all sets of them are enumerated.
     - `layout`: the rows of the grid inside its border, `.` for a free cell and `#` for a wall.
-    - `discount`: of future rewards.
+    - `discount`: the discount factor of future rewards.
     - `horizon`: the number of backups, and the most states that a demonstration has.
     - `absorbing`: terminating is worth 0. Otherwise it is backed up as staying in place for a step,
         as in the published code. Demonstrations are the same, their values of action 0 are not.
@@ -139,7 +139,7 @@ class ForagingGrid(eqx.Module):
     def _arrival(
         self, instances: GridInstances, rewards: Float[Array, "instances objects"]
     ) -> Float[Array, "states instances"]:
-        """What it is worth to arrive at a cell, and then to act for `horizon` - 1 steps.
+        """The value of arriving at a cell and then acting for `horizon` - 1 steps.
 
         The reward of the object that is there, if it remains, and the discounted value of the state
         without it. Instances are the last axis, so that every operation is on long rows; cells and

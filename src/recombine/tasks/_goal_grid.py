@@ -23,9 +23,10 @@ def goal_codes(
 ) -> Bool[np.ndarray, "goals factors values"]:
     """All goals, one of every maze, object type, interaction and quadrant: 200 as in the paper.
 
-    A goal has a row a factor (maze, object, interaction, quadrant), True at its value. Rows are as
-    long as the factor with most values needs. The quadrant varies fastest; it is the last factor,
-    so that `recombine.splits.module_hold_out(codes, module=3)` holds out the bottom right one.
+    A goal has one row per factor (maze, object, interaction, quadrant), True at its value. Rows are
+    as long as the factor with most values needs. The quadrant varies fastest; it is the last
+    factor, so that `recombine.splits.module_hold_out(codes, module=3)` holds out the bottom
+    right one.
     """
     numbers = (mazes, objects, interactions, len(QUADRANTS))
     values = np.indices(numbers).reshape(len(numbers), -1).T
@@ -68,9 +69,9 @@ class GoalGrid(AbstractTask):
 
     - `mazes`: the mazes.
     - `codes`: the distribution of goals, as in `goal_codes`.
-    - `objects`: how many types of objects there are.
-    - `interactions`: how many interactions there are.
-    - `distractors`: how many objects there are besides the target.
+    - `objects`: the number of types of objects.
+    - `interactions`: the number of interactions.
+    - `distractors`: the number of objects besides the target.
     - `min_distance`: the fewest steps between agent and target.
     - `steps`: the length of a padded demonstration. It changes no result, but costs: the largest
         array of a sample is as long.
@@ -133,7 +134,7 @@ class GoalGrid(AbstractTask):
 
     @property
     def outputs(self) -> int:
-        """How many actions there are: the moves, and the interactions."""
+        """The number of actions: the moves, and the interactions."""
         return len(MOVES) + self.interactions
 
     @property
@@ -217,7 +218,7 @@ class GoalGrid(AbstractTask):
         return cells, action[cells]
 
     def demonstration(self, instance: GoalInstance) -> Examples:
-        """What is seen and done on the way to the target, and there."""
+        """Observations and actions on the way to the target and at the target."""
         cells, actions = self.path(instance)
         channels = self.objects + 2
         grid = jnp.zeros((self.mazes.size**2, channels))

@@ -47,7 +47,7 @@ def shared_bank(
 
 
 class OutputMoments(NamedTuple):
-    """Of each output of the target network over fixed inputs, for each task."""
+    """Moments of each output of the target network over fixed inputs, for each task."""
 
     mean: Float[Array, "tasks outputs"]
     std: Float[Array, "tasks outputs"]
@@ -80,10 +80,10 @@ class TargetNetwork(eqx.Module):
         bank: Callable[[Array], Array] = joint_bank,
         key: PRNGKeyArray,
     ) -> "TargetNetwork":
-        """Truncated normal weights of nominal deviation 1.
+        """Truncated normal weights of nominal standard deviation 1.
 
-        Cut off at two deviations and not rescaled, as in the published code: the actual deviation
-        is 0.880.
+        Cut off at two standard deviations and not rescaled, as in the published code: the actual
+        one is 0.880.
         """
         shapes = [
             (inputs, hidden) if shared_first_layer else (0, hidden),
@@ -107,7 +107,7 @@ class TargetNetwork(eqx.Module):
     def __call__(
         self, code: Float[Array, "tasks layers modules"], x: Float[Array, "#tasks samples inputs"]
     ) -> Float[Array, "tasks samples outputs"]:
-        """What the network of each task answers."""
+        """The outputs of the network of each task."""
         W = self.weights(code)
         h = x if self.first is None else jax.nn.relu(x @ _by_fan_in(self.first))
         for layer in range(W.shape[1]):
@@ -123,7 +123,7 @@ class TargetNetwork(eqx.Module):
 
 
 class HyperTeacher(AbstractTask):
-    """Classification by a target network, one task a code.
+    """Classification by a target network, one task per code.
 
     A code holds 0 or 1 for each module of each generated layer. Outputs of the target network are
     standardised, for each task and each output unit, over fixed inputs; their softmax at a low
@@ -173,9 +173,9 @@ class HyperTeacher(AbstractTask):
         - `bank`: which weights a module adds to: `joint_bank`, `per_layer_bank` or `shared_bank`.
         - `input_range`: inputs are uniform between -`input_range` and `input_range`: 1 in the
             published code; `math.sqrt(3)`, for a standard deviation of 1, in the paper's text.
-        - `temperature`: of the targets.
-        - `support`, `query`: samples of a task to adapt to and to be judged by.
-        - `fixed_inputs`: how many inputs outputs are standardised over.
+        - `temperature`: the temperature of the softmax that makes the targets.
+        - `support`, `query`: the number of samples of a task to adapt to, and to be evaluated on.
+        - `fixed_inputs`: the number of inputs over which outputs are standardised.
         - `key`: for the weights and the fixed inputs. Of `codes` they depend on the numbers of
             layers and modules only.
         """

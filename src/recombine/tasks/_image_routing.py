@@ -33,7 +33,7 @@ class PixelTransforms(eqx.Module):
 
 
 def pixel_permutations(domains: int, pixels: int) -> PixelTransforms:
-    """One random permutation of the pixels a domain, seeded by the domain's index.
+    """One random permutation of the pixels per domain, seeded by the domain's index.
 
     Domain i has the same permutation in every run and for every number of domains.
     """
@@ -76,7 +76,7 @@ def random_labels(
 
     **Returns:** the label that output domain j gives to class c, at [j, c].
     """
-    # Drawn on the host: once a run, in a shape of its own, it would not pay to compile.
+    # Drawn on the host: for one draw per run, compiling would not pay.
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     return jnp.asarray(rng.permuted(np.tile(np.arange(classes), (domains, 1)), axis=1), jnp.int32)
 
@@ -157,9 +157,9 @@ class ImageRouting(AbstractTask):
         return self.routed(self.data.train_images[drawn], self.data.train_labels[drawn])
 
     def first_train(self, size: int) -> RouteBatch:
-        """The first `size` training images (or all there are) for all routes."""
+        """The first `size` training images (or all) for all routes."""
         return self.routed(self.data.train_images[:size], self.data.train_labels[:size])
 
     def first_test(self, size: int) -> RouteBatch:
-        """The first `size` test images (or all there are) for all routes."""
+        """The first `size` test images (or all) for all routes."""
         return self.routed(self.data.test_images[:size], self.data.test_labels[:size])

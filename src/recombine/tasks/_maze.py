@@ -10,7 +10,7 @@ MOVES = ("up", "right", "down", "left")
 """The movements, in the order of their actions."""
 
 STAY = len(MOVES)
-"""What `Mazes.move` says where there is nowhere to go: at the target itself, and in walls."""
+"""The entry of `Mazes.move` where no move exists: at the target itself, and in walls."""
 
 
 def random_maze(
@@ -24,7 +24,7 @@ def random_maze(
     **Arguments:**
 
     - `size`: rows and columns, an odd number.
-    - `seed`: of NumPy's `default_rng`; one seed gives one maze.
+    - `seed`: the seed of NumPy's `default_rng`; one seed gives one maze.
     - `complexity`: how far a wall may grow, as a fraction of five times the outer rows and columns.
     - `density`: how many walls are begun, as a fraction of a quarter of the cells.
 

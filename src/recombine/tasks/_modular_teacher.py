@@ -16,15 +16,15 @@ class ModularTeacher(AbstractTask):
 
     A task draws a mask, and then its latent: with masks 01 and 12 of three modules, discrete tasks
     are (1, 1, 0)/√2 and (0, 1, 1)/√2, and a continuous one is (0.71, 0.58, 0). Inputs are uniform
-    with mean 0 and deviation 1; outputs have no noise.
+    with mean 0 and standard deviation 1; outputs have no noise.
 
     **Arguments:**
 
     - `network`: the teacher.
-    - `masks`: of the task families, drawn with equal probability.
-    - `discrete`: one latent a mask; otherwise it is drawn within the mask's span.
+    - `masks`: the masks of the task families, drawn with equal probability.
+    - `discrete`: one latent per mask; otherwise it is drawn within the mask's span.
     - `sum_to_one`: how continuous latents are drawn, see `continuous_latents`.
-    - `samples`: examples a task in the support and in the query set.
+    - `samples`: the number of examples per task in the support set, and in the query set.
     """
 
     network: ModularNetwork

@@ -23,11 +23,11 @@ class PairBatch(NamedTuple):
     labels: Int[Array, "*size"]
     """Y, the class of the first image: the target."""
     second_labels: Int[Array, "*size"]
-    """Y_2, the class of the second. It is no target."""
+    """Y_2, the class of the second image, which is no target."""
 
 
 class _Pool(eqx.Module):
-    """Images in the order of their classes, so that one of a class is drawn by its place."""
+    """Images sorted by class, so that an image of a class is drawn by its index."""
 
     images: Float[Array, "images pixels"]
     order: Int[Array, " images"]
@@ -109,7 +109,7 @@ class PairedImages(AbstractTask):
 
         **Arguments:**
 
-        - `size`: how many.
+        - `size`: the number of pairs.
         - `trained`: draw Y_2 as in training. Then only the images are new, not the combinations.
         """
         least, most = (0, self.offsets) if trained else (TRAINED, self.classes)

@@ -1,4 +1,4 @@
-"""Compositional preferences: what objects are worth is a mixture of modules (Appendix C.3)."""
+"""Compositional preferences: rewards of objects are mixtures of modules (Appendix C.3)."""
 
 from dataclasses import replace
 
@@ -20,8 +20,8 @@ class PreferenceGrid(AbstractTask):
     A task is a latent z within the span of a mask of modules (Algorithm 1). The agent's preference
     vector Σ_m z_m P_m is a mixture of templates P_m and holds the reward of every colour. The
     learner sees the states that the agent visits in some instances of the grid, with its action
-    values in each, and is judged on others. An instance fills `world.horizon` samples; those after
-    the agent has terminated have weight 0.
+    values in each, and is evaluated on others. An instance fills `world.horizon` samples; those
+    after the agent has terminated have weight 0.
 
     The paper's mean squared error is half the *sum* over the actions, averaged over states that
     count. In this unit predicting the mean action values has a loss of 1.3, and predicting 0 one of
@@ -29,11 +29,11 @@ class PreferenceGrid(AbstractTask):
 
     **Arguments:**
 
-    - `templates`: P, a row a module and a column a colour; standard normal in the paper.
+    - `templates`: P, one row per module and one column per colour; standard normal in the paper.
     - `codes`: the masks that tasks are drawn from, codes of one layer.
     - `world`: the grid.
-    - `support`, `query`: instances of a task to adapt to and to be judged by. The published code
-        takes a single query instance at evaluation.
+    - `support`, `query`: the number of instances to adapt to, and to be evaluated on. The
+        published code takes a single query instance at evaluation.
     - `compact`: observe free cells only, and no walls, which never change.
     - `sum_to_one`: the latents of the paper's prose (see `continuous_latents`).
 
@@ -92,7 +92,7 @@ class PreferenceGrid(AbstractTask):
     ) -> Examples:
         """Samples from `number` instances of each task: observations, and action values as targets.
 
-        **Returns:** `number * world.horizon` samples a task, an instance after the other.
+        **Returns:** `number * world.horizon` samples per task, instance after instance.
         """
         world, size = self.world, len(preferences)
         instances = world.instances(size * number, key=key)

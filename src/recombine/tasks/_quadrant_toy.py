@@ -38,7 +38,7 @@ class QuadrantToy(AbstractTask):
 
     **Arguments:**
 
-    - `reach`, `margin`: of the sizes.
+    - `reach`, `margin`: the range and the lower end of the sizes.
     - `informative`: if false, X_2 of training points is uniform on the whole range, whatever Y_1
         (setting B): it tells nothing of the target, and no quadrant is left out.
         Y_2 is the sign of X_2 there, too.

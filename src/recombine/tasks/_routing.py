@@ -19,7 +19,7 @@ class Items(NamedTuple):
 
 
 def orthonormal_inputs(items: int, *, key: PRNGKeyArray) -> Float[Array, "items items"]:
-    """Random orthonormal input vectors, one a row: a uniformly distributed orthogonal matrix."""
+    """Random orthonormal input vectors, one per row: a uniformly distributed orthogonal matrix."""
     return jax.random.orthogonal(key, items)
 
 
@@ -91,9 +91,9 @@ class RoutingTask(AbstractTask):
 
     **Arguments:**
 
-    - `X`: inputs, a row an item. They must span the input space: the input correlation has full
+    - `X`: inputs, one row per item. They must span the input space: the input correlation has full
         rank.
-    - `Y`: targets, a row an item.
+    - `Y`: targets, one row per item.
     - `num_domains`: M, the number of input domains and of output domains.
     - `mask`: the routes that `sample` draws from, rows are input domains; all M^2 by default.
     """

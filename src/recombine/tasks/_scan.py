@@ -26,7 +26,7 @@ class Scan(AbstractTask):
     sentences: SequenceBatch
     """All commands and their actions, in the order of `scan_commands`."""
     ends: dict[ScanPart, Int[Array, " commands"]]
-    """Of every part that has lines: how many lines there are up to each command."""
+    """The cumulative number of lines up to each command, for every part that has lines."""
 
     def __init__(self, split: ScanSplit):
         self.sentences = SequenceBatch(*map(jnp.asarray, scan_tokens()))

@@ -18,7 +18,7 @@ Counts = Int[np.ndarray, " commands"]
 class ScanSplit:
     """How many lines each command has in the training and test data of SCAN.
 
-    Counts are in the order of `scan_commands`, 0 for a command that is not there.
+    Counts are in the order of `scan_commands`, 0 for a command that a part lacks.
     """
 
     train: Counts

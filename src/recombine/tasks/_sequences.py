@@ -45,7 +45,7 @@ class Vocabulary:
         **Arguments:**
 
         - `sentences`: words with spaces between them.
-        - `width`: of the rows; by default that of the longest sentence and an end symbol.
+        - `width`: the length of the rows; by default the longest sentence and an end symbol.
         """
         number = {word: i for i, word in enumerate(self.words, 1)}
         try:

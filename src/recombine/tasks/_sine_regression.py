@@ -61,9 +61,9 @@ class SineRegression(AbstractTask):
 
         **Arguments:**
 
-        - `k`: modules.
-        - `m`: inputs.
-        - `tau`: sine waves a module.
+        - `k`: the number of modules.
+        - `m`: the number of inputs.
+        - `tau`: the number of sine waves per module.
         - `projection`: `"linear"`, u_iᵀ x; or `"distance"`, ‖u_i − x‖.
         """
         if min(k, m, tau) < 1:
@@ -89,9 +89,9 @@ class SineRegression(AbstractTask):
         return self.parts(x).sum(axis=(-2, -1))
 
     def sample(self, size: int, *, key: PRNGKeyArray) -> SineBatch:
-        """Draw `size` inputs with their targets. Of one key, a larger sample begins with a smaller.
+        """Draw `size` inputs with their targets.
 
-        So training sets of different sizes are nested.
+        With one key, a larger sample begins with the smaller: training sets are nested.
         """
         x = jax.random.normal(key, (size, self.u.shape[1]))
         return SineBatch(x, self(x))

@@ -25,7 +25,7 @@ def continuous_latents(
     **Arguments:**
 
     - `masks`: which modules take part.
-    - `key`: of the exponential weights.
+    - `key`: for the exponential weights.
     - `sum_to_one`: divide w by Σ w instead, as the paper's prose says: w is then uniform on the
         simplex, and a mask of one module always gives z = 1.
     """
