@@ -22,7 +22,7 @@ class LinearisedDescent(AbstractRule[Outputs]):
     **Arguments:**
 
     - `kernel`: the tangent kernel at the initial weights.
-    - `Y`: the targets, a row an item.
+    - `Y`: the targets, one row per item.
     - `mask`: the trained routes, rows are input domains.
     - `learning_rate`: the step size.
     """

@@ -1,7 +1,7 @@
 """Entropy and mutual information of finite tables, in bits.
 
-A table holds the joint probabilities of discrete variables, an axis a variable. Counts do as well:
-tables are divided by their sum.
+A table holds the joint probabilities of discrete variables, one axis per variable. Counts do as
+well: tables are divided by their sum.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def marginal(table: Table, axes: Axes | None = None) -> Float[np.ndarray, "..."]
 
     **Arguments:**
 
-    - `table`: joint probabilities or counts, an axis a variable.
+    - `table`: joint probabilities or counts, one axis per variable.
     - `axes`: the variables to keep; None: all.
     """
     table = np.asarray(table, float)
@@ -65,7 +65,7 @@ def mutual_information(table: Table, first: Axes, second: Axes) -> float:
 
     **Arguments:**
 
-    - `table`: joint probabilities or counts, an axis a variable.
+    - `table`: joint probabilities or counts, one axis per variable.
     - `first`, `second`: the axes of A and of B, one or several each. I(A; A) is the entropy of A.
     """
     return conditional_mutual_information(table, first, second, ())
@@ -85,7 +85,7 @@ def conditional_mutual_information(table: Table, first: Axes, second: Axes, give
 
     **Arguments:**
 
-    - `table`: joint probabilities or counts, an axis a variable.
+    - `table`: joint probabilities or counts, one axis per variable.
     - `first`, `second`, `given`: the axes of A, B and C. Axes in none of them are summed over.
     """
     table = marginal(table)

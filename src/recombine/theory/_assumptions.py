@@ -8,11 +8,11 @@ class Assumption:
     """One assumption: whether it holds, and the number that tells."""
 
     name: str
-    """In words."""
+    """The assumption in words."""
     holds: bool
     measured: float
     bound: str
-    """What was measured, and what it should be: `rank, 6 needed`."""
+    """The quantity measured, and what it should be: `rank, 6 needed`."""
 
     def __str__(self) -> str:
         return f"{'  ok' if self.holds else ' NOT'} {self.name}: {self.measured:.6g} ({self.bound})"

@@ -43,12 +43,12 @@ def theorem9_assumptions(
 
     - `Theta`, `a`: the teacher; `a` may be `[hidden]` for one output.
     - `student_modules`, `student_hidden`: M̂ and ĥ.
-    - `masks`: b_k of the task families.
+    - `masks`: the masks b_k of the task families.
     - `latents`: draws of training tasks, of all families. A draw belongs to the family whose
         modules are those that it uses.
     - `inputs`: draws of x.
     - `finite`: check the second part of the theorem (Eq. 62) in place of the first (Eq. 61): the
-        latents are all training tasks there are, and a family needs d_k + 1 of them in general
+        latents are all of the training tasks, and a family needs d_k + 1 of them in general
         position in place of a density. For almost all such tasks Eq. 74 holds, which the proof
         needs; `vanishing_combinations` tells whether it does for given ones.
     - `tolerance`: rows are collinear if |cos| is at least 1 - `tolerance`.
@@ -141,7 +141,7 @@ def collinear_fraction(
 
     **Arguments:**
 
-    - `subspace`: its basis, a row a vector; the unit vectors of a mask for a task family.
+    - `subspace`: its basis, one vector per row; the unit vectors of a mask for a task family.
     """
     basis = np.atleast_2d(np.asarray(subspace, float))
     mix = np.asarray(jax.random.normal(key, (samples, len(basis))), float)
@@ -179,7 +179,7 @@ def vanishing_combinations(
 
     **Returns:**
 
-    The neurons (from 0) and the signs (±1), a row a choice.
+    The neurons (from 0) and the signs (±1), one row per choice.
     """
     Theta, z = np.asarray(Theta, float), np.asarray(latents, float)
     h = Theta.shape[1]

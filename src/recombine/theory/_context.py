@@ -1,8 +1,8 @@
 """Contextual classification: report the first or the second input, as the context says.
 
 Inputs are independent and uniform on (-1, 1), both contexts equally likely, the target is the input
-of the context's number. A deep linear network cannot solve it; a gated one with a path a context
-can.
+that the context names. A deep linear network cannot solve it; a gated one with one path per
+context can.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from ._two_layer import two_layer_mode_strength
 
 
 class ContextStatistics(NamedTuple):
-    """Correlations of the linear network's one path, and of the gated network's path a context."""
+    """Correlations of the linear network's one path and of the gated network's path per context."""
 
     linear_Sigma_yx: Float[Array, "1 2"]
     """⟨y x^T⟩ (Eq. 24)."""

@@ -36,7 +36,7 @@ class Counterexample:
     train: Float[np.ndarray, "tasks modules"]
     """Training tasks z."""
     train_hat: Float[np.ndarray, "tasks student_modules"]
-    """The student's latents ẑ that solve them."""
+    """The student's latents ẑ that solve the training tasks."""
     ood: Float[np.ndarray, "ood_tasks modules"]
     """New tasks z."""
 
@@ -230,7 +230,7 @@ def unseen_module(
     a: Float[ArrayLike, "outputs hidden"],
     content: Float[ArrayLike, "hidden inputs"],
 ) -> Counterexample:
-    """The last module never occurs in training: whatever the student holds there, it fits.
+    """The last module never occurs in training: a student fits whatever its last module holds.
 
     **Arguments:**
 
@@ -265,7 +265,7 @@ def memorising_student(
     **Arguments:**
 
     - `Theta`: the teacher's modules. All its readouts are 1, which makes the order arbitrary.
-    - `train`: the training tasks, no more than there are neurons, so that no two are stored in the
+    - `train`: the training tasks, at most as many as neurons, so that no two are stored in the
         same order.
     - `ood`: the new tasks.
     """

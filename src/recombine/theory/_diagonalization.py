@@ -18,9 +18,9 @@ class Diagonalization(NamedTuple):
     """Singular bases for path statistics, and how well they fit."""
 
     bases: dict[str, Float[Array, "_width modes"]]
-    """Of every output node v the basis U_v, of every input node the basis V_v. Their α-th columns
+    """The basis U_v of every output node v, and V_v of every input node. Their α-th columns
     belong to the α-th mode. Columns are orthonormal; a mode that a node is too narrow for, or has
-    no part in, has a column of zeros there. Modes are those with a direction at some input and at
+    no part in, has a column of zeros. Modes are those with a direction at some input and at
     some output (with one input and one output: as many as the smaller width), in order of falling
     singular value."""
     residual: float
@@ -63,7 +63,7 @@ def check_diagonalizable(statistics: PathStatistics, *, attempts: int = 8) -> Di
     scale = max((float(np.abs(sigma).max()) for _, _, sigma in blocks), default=0.0)
     dtype = jnp.result_type(*statistics.yx.values(), *statistics.x.values(), jnp.float32)
     precision = float(jnp.finfo(dtype).eps)
-    # Rounding grows with the number of maps a mode is carried over; less than this is not sought.
+    # Rounding grows with the number of maps a mode is carried over: do not seek less than this.
     good_enough = precision**0.75 * scale
 
     best: tuple[float, dict[str, np.ndarray]] | None = None
@@ -114,7 +114,7 @@ def _mixture(widths: dict[str, int], blocks: list[Block], scale: float, attempt:
 
 
 def _modes(widths: dict[str, int], mixture, rounding: float) -> list[Mode]:
-    """Split the directions of all nodes into modes; each has at most one direction a node."""
+    """Split the directions of all nodes into modes; each has at most one direction per node."""
     found: dict[str, np.ndarray] = {v: np.zeros((w, 0)) for v, w in widths.items()}
     modes: list[Mode] = []
     while True:

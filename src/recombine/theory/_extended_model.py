@@ -1,4 +1,4 @@
-"""A model between fixed maps that take its inputs and outputs apart and put them together again."""
+"""A model between fixed maps that split its inputs and outputs into components and merge them."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 
 class ExtendedModel(eqx.Module):
-    """Ŷ = h ∘ h⁻¹ ∘ f_θ ∘ g ∘ g⁻¹(X): the same function as f_θ, with its components in the open.
+    """Ŷ = h ∘ h⁻¹ ∘ f_θ ∘ g ∘ g⁻¹(X): the same function as f_θ, with its components exposed.
 
     g⁻¹ is an oracle that splits an input into components (X_1 ... X_K), and g puts them together
     again; h⁻¹ and h do the same for outputs. Splitting is exact, so that outputs and gradients are
@@ -16,7 +16,7 @@ class ExtendedModel(eqx.Module):
 
     **Arguments:**
 
-    - `model`: f_θ, of a batch of inputs.
+    - `model`: f_θ, which maps a batch of inputs to outputs.
     - `split_input`: g⁻¹, from a batch of inputs to the components, each a batch.
     - `merge_input`: g, from the components to inputs.
     - `split_output`, `merge_output`: h⁻¹ and h. By default outputs are left as they are

@@ -36,7 +36,7 @@ def derivative_and_information(
 
     As stated the proposition is false, in both directions: see `proposition_1_counterexamples`. It
     holds for differentiable f and an X with a density on a connected support, where both sides say
-    that f is not constant there.
+    that f is not constant.
     """
     y = np.unique(np.asarray(f(x)), return_inverse=True)[1]
     table = np.eye(y.max() + 1)[y]
@@ -53,7 +53,7 @@ def proposition_1_counterexamples(points: int = 100) -> dict[str, DerivativeAndI
 
     **Arguments:**
 
-    - `points`: how many values X has in the first.
+    - `points`: the number of values of X for `sign`.
     """
     symmetric = (jnp.arange(points) + 0.5) / points * 2 - 1
     return {

@@ -1,7 +1,7 @@
 """How few hidden neurons does a function need? Irreducibility (Definition A.1, Section A.1.2).
 
 Every bias-free two-layer ReLU network with one output is f(x) = Σ_c β_c |u_c·x| + v·x, with one
-unit vector u_c a line and β_c ≠ 0. That form is unique, and the smallest network that computes f
+unit vector u_c per line and β_c ≠ 0. That form is unique, and the smallest network that computes f
 can be read off it:
 
 - Each line needs a neuron, and one neuron on it adds ±β_c u_c to the linear part. If some choice
@@ -34,7 +34,7 @@ class CanonicalForm(NamedTuple):
     """f(x) = Σ_c β_c |u_c·x| + v·x: equal for networks that are the same function."""
 
     u: Float[np.ndarray, "lines inputs"]
-    """Unit vectors, one a line; the sign is that of the first neuron on it."""
+    """Unit vectors, one per line; the sign is that of the first neuron on it."""
     beta: Float[np.ndarray, " lines"]
     v: Float[np.ndarray, " inputs"]
 

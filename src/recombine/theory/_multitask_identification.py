@@ -39,7 +39,7 @@ class Identification:
     F: Float[np.ndarray, "student_modules modules"]
     """The map of task latents, ẑ = F z."""
     rank: int
-    """Of F. Below the number of modules no F can be recovered from the readout-weighted sums."""
+    """The rank of F. Below the number of modules, the readout-weighted sums do not determine F."""
     equality: FunctionalEquality
     """The neurons, matched with the slices of all modules as their weights."""
 

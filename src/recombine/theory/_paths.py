@@ -25,7 +25,7 @@ def _target(graph: Graph, path: Path) -> str:
 
 
 def paths_to(graph: Graph, node: str) -> tuple[Path, ...]:
-    """T(v): all paths from an input node to `node` (of an input node: the empty path)."""
+    """T(v): all paths from an input node to `node` (for an input node: the empty path)."""
     arriving: dict[str, tuple[Path, ...]] = dict.fromkeys(graph.inputs, ((),))
     for v in graph.order:
         if v not in arriving:
@@ -66,7 +66,7 @@ def path_gates(graph: Graph, examples: GatedExamples) -> dict[Path, Float[Array,
 class PathStatistics(eqx.Module):
     """All that gradient flow sees of a dataset and its gates.
 
-    A matrix that is not there is zero: the statistics of a path that no example uses are left out.
+    A matrix that is left out is zero, such as the statistics of a path that no example uses.
     Of Σ^x(j, p) only pairs of paths to the same output node are kept, since Eq. 4 has no others.
 
     `path_statistics` computes them from examples; for a population they can be given by hand:
@@ -235,9 +235,9 @@ class PathCount(NamedTuple):
     """How many paths from an input to an output use an edge."""
 
     all: int
-    """Paths of the graph, |P(e)|."""
+    """The number of paths of the graph through the edge, |P(e)|."""
     trained: int
-    """Those among them that the dataset trains."""
+    """The number of these paths that the dataset trains."""
 
 
 def path_counts(

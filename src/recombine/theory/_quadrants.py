@@ -19,16 +19,16 @@ Weights = tuple[Fraction, Fraction, Fraction]
 THREE_COMBINATIONS = ((1, 1), (1, 0))
 """How often (Y_1, Y_2) occurs in training, `[Y_1][Y_2]`: (1, 1) never (setting A)."""
 SECOND_AT_RANDOM = ((2, 2), (1, 1))
-"""The same with Y_2 independent of Y_1, and X_2 uniform on [−1, 1] (setting B)."""
+"""How often (Y_1, Y_2) occurs with Y_2 independent of Y_1, X_2 uniform on [−1, 1] (setting B)."""
 
 
 class LinearAccuracy(NamedTuple):
     """The share of positive points that a linear model takes for positive."""
 
     held_out: Fraction
-    """Of the combination (1, 1)."""
+    """The share for the combination (1, 1)."""
     seen: Fraction
-    """Of the combination (1, 0)."""
+    """The share for the combination (1, 0)."""
 
 
 class QuadrantValues(NamedTuple):
@@ -43,11 +43,11 @@ class QuadrantValues(NamedTuple):
     logistic_step: Weights
     """−∂L/∂(w_1, w_2, b) of logistic regression at zero."""
     logistic_accuracy: LinearAccuracy
-    """After that step, of any size."""
+    """The accuracy after that step, of any size."""
     least_squares: Weights
     """The optimum of squared errors on targets of 0 and 1."""
     least_squares_accuracy: LinearAccuracy
-    """Of that optimum, positive above 1/2."""
+    """The accuracy of that optimum, whose outputs above 1/2 are positive."""
 
 
 def quadrant_values(

@@ -16,7 +16,7 @@ from ._routing_dynamics import Strengths
 
 
 class SharingDynamics(AbstractModeDynamics[Strengths]):
-    """One sharing scheme: two variables a mode (Eq. 16-17, 52-53), q = sqrt(P).
+    """One sharing scheme: two variables per mode (Eq. 16-17, 52-53), q = sqrt(P).
 
     With q = M these are the balanced dynamics of the routing network. The ratio B2 / B1 approaches
     P^(1/4) = sqrt(q) (Eq. 56).

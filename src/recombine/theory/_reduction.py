@@ -17,8 +17,8 @@ from recombine.theory._paths import Path, PathStatistics
 class Reduction(AbstractModeDynamics[Float[Array, "*times edges modes"]]):
     """One scalar network for every singular mode (Eq. 10).
 
-    The state is B: of each edge (rows, in the order of `graph.edges`) the strength of each mode
-    (columns). `euler` and `integrate` solve it:
+    The state is B, the strength of each mode (columns) on each edge (rows, in the order of
+    `graph.edges`). `euler` and `integrate` solve it:
 
     ```python
     reduction = reduce(path_statistics(graph, examples))
@@ -55,7 +55,7 @@ class Reduction(AbstractModeDynamics[Float[Array, "*times edges modes"]]):
     def start(self, b0: ArrayLike | Mapping[str, ArrayLike]) -> Float[Array, "edges modes"]:
         """B with strength `b0`: one number, or by edge one number or one for each mode.
 
-        A mode that one end of an edge does not carry has strength 0 there, and keeps it.
+        A mode that one end of an edge does not carry has strength 0 on that edge, and keeps it.
         """
         modes = jnp.arange(self.S.shape[1])
         carried = {v: modes < self.graph.widths[v] for v in self.graph.hidden}
@@ -67,7 +67,7 @@ class Reduction(AbstractModeDynamics[Float[Array, "*times edges modes"]]):
         return jnp.stack(rows).astype(self.S.dtype)
 
     def rate(self, state: Float[Array, "edges modes"]) -> Float[Array, "edges modes"]:
-        """dB/dt by Eq. 10, for every mode at once.
+        """dB/dt by Eq. 10, for all modes together.
 
         τ dB_e/dt = Σ_{p ∈ P(e)} B_{p∖e} [ S(p) − Σ_{j ∈ T(t(p))} B_j D(j, p) ].
         """
@@ -142,8 +142,8 @@ def reduce(
     - `statistics`: the path statistics.
     - `diagonalization`: their bases; by default those that `check_diagonalizable` finds.
     - `tau`: the time constant τ.
-    - `tolerance`: the largest off-diagonal residual, relative to the scale of the statistics, that
-        counts as diagonal.
+    - `tolerance`: the largest off-diagonal residual, relative to the scale of the statistics, up to
+        which they count as diagonal.
 
     **Raises:** `ValueError` if the statistics are not diagonal in the bases. (With `tolerance=inf`
     the off-diagonal elements are ignored instead, and the reduction is an approximation.)

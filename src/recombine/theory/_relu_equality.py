@@ -86,7 +86,7 @@ def relu_equality(
     are equal if and only if Σ c ‖w‖ = 0 over the neurons of every line (Eq. 12) and Σ c w = 0 over
     all of them (Eq. 10, 22). That holds for any two networks. The sets of the partition are those
     of the theorems if the teacher meets their assumptions: no a_i is 0 and no two rows of W are
-    collinear. Of teacher neurons on one line the first owns all student neurons there.
+    collinear. If several teacher neurons lie on one line, the first owns all student neurons on it.
 
     **Arguments:**
 
@@ -132,7 +132,7 @@ def _relu_partition(W, a, W_hat, a_hat, tolerance: float) -> NeuronPartition:
         along, against = (
             tuple(k - h for k, s in neurons if k >= h and s == sign) for sign in (1, -1)
         )
-        first = neurons[0][0]  # a teacher neuron if there is one: they come first
+        first = neurons[0][0]  # a teacher neuron if the line has one: they come first
         if first < h:
             S1[first], S2[first] = along, against
         else:

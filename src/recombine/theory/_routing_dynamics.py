@@ -1,4 +1,4 @@
-"""Reduced dynamics of the routing task: one small system of ODEs a singular mode.
+"""Reduced dynamics of the routing task: one small system of ODEs per singular mode.
 
 Notation of the paper: S and D are the singular values of the input-output and the input
 correlations, B1, B2, B3 the strengths of a mode in the input, hidden and output weights, M the
@@ -32,7 +32,7 @@ class Strengths(NamedTuple):
 
 
 class RoutingDynamics(AbstractModeDynamics[RouteStrengths]):
-    """Three variables a mode (Eq. 44-46).
+    """Three variables per mode (Eq. 44-46).
 
     An input or output weight lies on K of the K M trained paths, the hidden weight on all of them,
     hence the factor 1 / M; K itself cancels.
@@ -61,7 +61,7 @@ class RoutingDynamics(AbstractModeDynamics[RouteStrengths]):
 
 
 class BalancedRoutingDynamics(AbstractModeDynamics[Strengths]):
-    """Two variables a mode, for B1 = B3 (Eq. 13-14)."""
+    """Two variables per mode, for B1 = B3 (Eq. 13-14)."""
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
@@ -85,7 +85,7 @@ class BalancedRoutingDynamics(AbstractModeDynamics[Strengths]):
 
 
 class HiddenRoutingDynamics(AbstractModeDynamics[Float[Array, "*times modes"]]):
-    """One variable a mode, B2, for a given constant C = M B1^2 - B2^2 (Eq. 15)."""
+    """One variable per mode, B2, for a given constant C = M B1^2 - B2^2 (Eq. 15)."""
 
     S: Float[Array, " modes"] = eqx.field(converter=as_numbers)
     D: Float[Array, "..."] = eqx.field(converter=as_numbers)
@@ -181,7 +181,7 @@ def mode_loss(
 ) -> Float[Array, "*times"]:
     """The paper's loss (Eq. 1) of a network whose modes have these strengths.
 
-    The mean over trained routes and items of half the squared error, less the part that no linear
+    The mean over trained routes and items of half the squared error, minus the part that no linear
     map can explain (nothing, if the items' inputs are linearly independent).
     """
     return 0.5 * jnp.sum(D * (jnp.asarray(S) / D - strength) ** 2, axis=-1)

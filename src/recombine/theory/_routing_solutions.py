@@ -18,16 +18,16 @@ class RoutingSolution:
 
     **Arguments:**
 
-    - `S`, `D`: the singular values of the correlations, positive; one a mode.
+    - `S`, `D`: the singular values of the correlations, positive; one per mode.
     - `M`: the number of domains.
     - `start`: B2 at time 0, positive.
     - `C`: the conserved quantity M B1^2 - B2^2 (by default that of equal weights, B1 = B2 at
         time 0, which is (M - 1) start^2). B1^2 = (B2^2 + C) / M is positive at time 0.
     - `tau`: the time constant.
 
-    All of them broadcast to one value a mode.
+    All of them broadcast to one value per mode.
 
-    A sharing scheme with q = sqrt(P) routes a side has the same solution with q in place of M and
+    A sharing scheme with q = sqrt(P) routes per side has the same solution with q in place of M and
     tau (M / q)^2 in place of tau: see `RoutingSolution.of_scheme`.
     """
 

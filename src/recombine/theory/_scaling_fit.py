@@ -17,12 +17,12 @@ _ALPHAS = np.geomspace(0.02, 2, 30)
 def mlp_parameter_count(width: int, layers: int, *, inputs: int = 1, outputs: int = 1) -> int:
     """The number of weights and biases of a multi-layer perceptron.
 
-    The theory counts them as if there were one input, whatever the dimension of the task.
+    The theory counts them as if the network had one input, whatever the dimension of the task.
 
     **Arguments:**
 
-    - `width`: of all hidden layers.
-    - `layers`: how many linear maps, two or more: three are two hidden layers.
+    - `width`: the width of all hidden layers.
+    - `layers`: the number of linear maps, two or more: three are two hidden layers.
     - `inputs`, `outputs`: the dimensions.
     """
     if layers < 2:
@@ -41,7 +41,7 @@ class ScalingFit(NamedTuple):
     alpha: float
     """Effective parameters for each parameter of the network."""
     residual: float
-    """The root mean square of predicted less measured losses, both transformed."""
+    """The root mean square of predicted minus measured losses, both transformed."""
 
     def spectrum(self, m: ArrayLike) -> ScalingSpectrum:
         """The spectrum with these constants for inputs of dimension `m`."""
@@ -72,8 +72,8 @@ def fit_scaling_constants(
         The test loss of the theory is infinite at the interpolation threshold; to fit it, give a
         transform such as `np.log1p`, or the fit may end in a local minimum.
     - `d`: the number of outputs.
-    - `transform`: is applied to predicted and to measured losses; `np.log1p` gives small ones more
-        weight.
+    - `transform`: a function applied to predicted and to measured losses; `np.log1p` gives small
+        ones more weight.
     """
     n, parameters, m, losses = np.broadcast_arrays(
         *(np.asarray(values, float) for values in (n, parameters, m, losses))

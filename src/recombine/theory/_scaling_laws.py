@@ -38,8 +38,8 @@ class SampledNorm:
 
     **Arguments:**
 
-    - `key`: of all draws; the same n and p give the same number.
-    - `statistic`: what to report of the draws; `np.mean` or `np.median`.
+    - `key`: for all draws; the same n and p give the same number.
+    - `statistic`: the statistic of the draws; `np.mean` or `np.median`.
     - `draws`: the number of matrices.
     """
 
@@ -73,7 +73,7 @@ def pseudoinverse_norm(
     **Arguments:**
 
     - `n`, `p`: the sides, positive; they need not be whole numbers.
-    - `near`: what to report where |n - p| < 2, as a function of `n` and `p`, such as a
+    - `near`: the value where |n - p| < 2, as a function of `n` and `p`, such as a
         `SampledNorm`; by default infinity.
     """
     n, p = np.broadcast_arrays(np.asarray(n, float), np.asarray(p, float))
@@ -92,7 +92,7 @@ def _losses(n, p, T, trace, d, near) -> PredictedLosses:
     """Eq. 1 and 2 for Tr(Lambda_2) = T."""
     n, p = np.asarray(n, float), np.asarray(p, float)
     F = pseudoinverse_norm(d * n, p, near=near)
-    # If nothing is left beyond the parameters there is no noise for F to amplify.
+    # If nothing is left beyond the parameters, F has no noise to amplify.
     amplified = T * np.where(T > 0, F, 0.0)
     rank = np.minimum(d * n, p)
     return PredictedLosses(
@@ -122,7 +122,7 @@ def monolithic_losses(
 
     - `n`: the number of samples.
     - `p`: the number of parameters; for networks, alpha times their number.
-    - `spectrum`: of the target.
+    - `spectrum`: the spectrum of the target.
     - `d`: the number of outputs.
     - `near`: F near the interpolation threshold dn = p, see `pseudoinverse_norm`; by default the
         test loss is infinite for |dn - p| < 2.
@@ -152,7 +152,7 @@ def modular_losses(
 
     - `n`: the number of samples.
     - `p`: the number of parameters.
-    - `spectrum`: of the target, with its m and b.
+    - `spectrum`: the spectrum of the target, with its m and b.
     - `d`: the number of outputs.
     - `variant`: what `p` counts. `printed`: see above, p > m b; `total`: everything, p > m b;
         `module`: the weights of modules, to which the m b of the projections are added.
@@ -190,7 +190,7 @@ def required_samples(
 
     - `eps`: the test loss.
     - `p`: the number of parameters.
-    - `spectrum`: of the target.
+    - `spectrum`: the spectrum of the target.
     - `d`: the number of outputs.
     """
     eps, p = np.asarray(eps, float), np.asarray(p, float)

@@ -59,10 +59,10 @@ def simulate_interpolation(
 
     - `n`: the number of samples, each with d outputs.
     - `p`: the number of parameters.
-    - `spectrum`: of the target, with one m.
+    - `spectrum`: the spectrum of the target, with one m.
     - `d`: the number of outputs.
-    - `draws`: how many targets and sets of samples; all are one compiled program.
-    - `key`: of all draws.
+    - `draws`: the number of targets and sets of samples; all are one compiled program.
+    - `key`: for all draws.
 
     Within |dn - p| <= 3 the variance of the test loss is infinite, and its standard error says
     nothing.

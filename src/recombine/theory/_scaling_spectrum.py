@@ -173,7 +173,7 @@ class ModularSpectrum(AbstractSpectrum):
 
 
 def effective_dimension(spectrum: AbstractSpectrum) -> Numbers:
-    """Tr(Lambda)^2 / Tr(Lambda^2), about how many coordinates a target has.
+    """Tr(Lambda)^2 / Tr(Lambda^2), roughly the number of coordinates of a target.
 
     For `ScalingSpectrum` it approaches 1.0233 Omega^(2 m): the paper's Omega^(2 m) is right to some
     per cent for m of 8 or more, and half of the true value at m = 2.

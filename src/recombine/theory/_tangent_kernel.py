@@ -17,20 +17,20 @@ Outputs = Float[Array, "M_in M_out items features"]
 class TangentKernel(eqx.Module):
     """J J^T, the tangent kernel of a routing network, as an action on fields of errors.
 
-    With A the first hidden activity of all items on all input domains, one a column, H = W2 A the
+    With A the first hidden activity of all items on all input domains, one per column, H = W2 A the
     second, and C the output weights of all domains stacked, a field E of errors, `[(domain,
     feature), (domain, item)]`, changes the outputs by
 
         E (H^T H) + (C C^T) E (A^T A) + (C W2 W2^T C^T) E (1 (x) X X^T),
 
-    one term a stage: output, hidden, input. The last factor keeps to an input domain and is the
+    one term per stage: output, hidden, input. The last factor keeps to an input domain and is the
     identity for orthonormal inputs. The kernel is kept as these small products, never as the square
     matrix over all outputs.
 
     **Arguments:**
 
     - `network`: the network around which to linearise.
-    - `X`: the inputs, a row an item.
+    - `X`: the inputs, one row per item.
     """
 
     first: Float[Array, "M_in*items M_in*items"]

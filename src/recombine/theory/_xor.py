@@ -1,4 +1,4 @@
-"""Exclusive-or: what the gated linear network with a pathway an example learns, and how fast."""
+"""Exclusive-or: what the gated linear network with one pathway per example learns, and how fast."""
 
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ def estimate_a0(
     """What the initial weights of a ReLU network say about a0, before any training.
 
     A unit with output weight a belongs to the pathway of that example on which it is active and
-    whose target has the sign of a; of the four examples of exclusive-or there is exactly one. Of
+    whose target has the sign of a; exactly one of the four examples of exclusive-or is such. Of
     its weight w along v = x / |x| and its own |a| only the balanced part grows, so that a pathway
     starts at the sum over its units of ((w . v + |a|) / 2)^2. The time in which weights turn toward
     v is not modelled: the drop is predicted some epochs early.
