@@ -1,4 +1,4 @@
-"""Eq. 24-29: one linear path against a path a context."""
+"""Eq. 24-29: one linear path against one path per context."""
 
 import jax
 import jax.numpy as jnp
@@ -29,35 +29,35 @@ def test_population_statistics_are_the_integrals():
 
 def test_the_linear_network_averages_and_keeps_half_of_the_loss():
     statistics = context_statistics()
-    W = theory.linear_context_solution(statistics)
+    W = theory.LinearContext.solution(statistics)
     assert np.allclose(W, [[0.5, 0.5]])
-    assert theory.linear_context_loss(W, statistics) == pytest.approx(1 / 12)
-    assert theory.linear_context_loss(jnp.zeros((1, 2)), statistics) == pytest.approx(1 / 6)
-    gradient = jax.grad(theory.linear_context_loss)(W, statistics)
+    assert theory.LinearContext.loss(W, statistics) == pytest.approx(1 / 12)
+    assert theory.LinearContext.loss(jnp.zeros((1, 2)), statistics) == pytest.approx(1 / 6)
+    gradient = jax.grad(theory.LinearContext.loss)(W, statistics)
     assert np.allclose(gradient, 0, atol=1e-15)
 
 
 def test_the_gated_network_reads_off_the_right_input():
     statistics = context_statistics()
-    W = theory.gated_context_solution(statistics)
+    W = theory.GatedContext.solution(statistics)
     assert np.allclose(W, [[[1, 0]], [[0, 1]]])
-    assert theory.gated_context_loss(W, statistics) == pytest.approx(0, abs=1e-15)
-    assert theory.gated_context_loss(jnp.zeros((2, 1, 2)), statistics) == pytest.approx(1 / 6)
+    assert theory.GatedContext.loss(W, statistics) == pytest.approx(0, abs=1e-15)
+    assert theory.GatedContext.loss(jnp.zeros((2, 1, 2)), statistics) == pytest.approx(1 / 6)
     both = jnp.stack([jnp.zeros_like(W), W])
-    assert np.allclose(theory.gated_context_loss(both, statistics), [1 / 6, 0], atol=1e-15)
+    assert np.allclose(theory.GatedContext.loss(both, statistics), [1 / 6, 0], atol=1e-15)
 
 
 def test_gating_both_paths_with_one_map_is_the_linear_network():
     statistics = context_statistics()
     W = jnp.array([[0.3, -0.7]])
-    assert theory.gated_context_loss(jnp.stack([W, W]), statistics) == pytest.approx(
-        float(theory.linear_context_loss(W, statistics))
+    assert theory.GatedContext.loss(jnp.stack([W, W]), statistics) == pytest.approx(
+        float(theory.LinearContext.loss(W, statistics))
     )
 
 
 def test_mode_strengths_approach_the_solutions():
-    assert theory.linear_context_mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1 / np.sqrt(2))
-    assert theory.gated_context_mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1)
+    assert theory.LinearContext.mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1 / np.sqrt(2))
+    assert theory.GatedContext.mode_strength(1e5, 1e-3, 2.0) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -73,8 +73,8 @@ def test_two_layer_networks_follow_their_mode_strengths(gated):
     def loss(weights):
         W = weights[1] @ weights[0]
         if gated:
-            return theory.gated_context_loss(W, statistics)
-        return theory.linear_context_loss(W[0], statistics)
+            return theory.GatedContext.loss(W, statistics)
+        return theory.LinearContext.loss(W[0], statistics)
 
     def step(weights, _):
         value, gradient = jax.value_and_grad(loss)(weights)
@@ -84,7 +84,7 @@ def test_two_layer_networks_follow_their_mode_strengths(gated):
         )
 
     _, (losses, strengths) = jax.lax.scan(step, (W1, W2), None, length=steps)
-    strength = theory.gated_context_mode_strength if gated else theory.linear_context_mode_strength
+    strength = theory.GatedContext.mode_strength if gated else theory.LinearContext.mode_strength
     assert np.abs(strengths - strength(dt * jnp.arange(steps), a0, 1.0)).max() < 1e-3
     assert losses[-1] == pytest.approx(0 if gated else 1 / 12, abs=1e-4)
 
@@ -93,7 +93,7 @@ def test_the_loss_from_statistics_is_that_of_the_gated_network_on_a_sample():
     task = tasks.ContextTask()
     batch = task.sample(50, key=jax.random.key(1))
     statistics = task.statistics(batch)
-    for gated, loss in ((True, theory.gated_context_loss), (False, theory.linear_context_loss)):
+    for gated, loss in ((True, theory.GatedContext.loss), (False, theory.LinearContext.loss)):
         network = models.GatedLinearNetwork.random(
             models.pathway_graph(2 if gated else 1), 0.5, key=jax.random.key(2)
         )

@@ -1,11 +1,7 @@
 from ._compositional_theorem import collinear_fraction as collinear_fraction
 from ._compositional_theorem import theorem9_assumptions as theorem9_assumptions
-from ._context import gated_context_loss as gated_context_loss
-from ._context import gated_context_mode_strength as gated_context_mode_strength
-from ._context import gated_context_solution as gated_context_solution
-from ._context import linear_context_loss as linear_context_loss
-from ._context import linear_context_mode_strength as linear_context_mode_strength
-from ._context import linear_context_solution as linear_context_solution
+from ._context import GatedContext as GatedContext
+from ._context import LinearContext as LinearContext
 from ._counterexamples import Counterexample as Counterexample
 from ._counterexamples import disconnected_tasks as disconnected_tasks
 from ._counterexamples import figure_a1 as figure_a1

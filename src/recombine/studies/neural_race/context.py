@@ -54,6 +54,7 @@ def trial(config: Config, key, run: Run) -> None:
 
     sample_key, weight_key = jax.random.split(key)
     task, gated = tasks.ContextTask(), config.network == "gated"
+    closed_form = theory.GatedContext if gated else theory.LinearContext
     paths = 2 if gated else 1
     graph = models.pathway_graph(paths, width=config.width)
     times = jnp.arange(config.epochs + 1.0)
@@ -67,10 +68,7 @@ def trial(config: Config, key, run: Run) -> None:
         flow = learning.gradient_flow(loss, network, times, tau=config.tau, rtol=1e-10, atol=1e-12)
         losses = jax.vmap(loss)(flow)
         network = jax.tree.map(lambda w: w[-1], flow)
-        predict = (
-            theory.gated_context_mode_strength if gated else theory.linear_context_mode_strength
-        )
-        strength = predict(times, config.start, config.tau)
+        strength = closed_form.mode_strength(times, config.start, config.tau)
         maps = strength[:, None, None, None] * modes[:, None]
         predicted = jax.vmap(loss_of_maps, (0, None))(maps, statistics)
         run.curve("theory", times, predicted)
@@ -92,9 +90,10 @@ def trial(config: Config, key, run: Run) -> None:
     run.curve("loss", times, losses)
     run.metric("final_loss", losses[-1])
     learned = path_maps(network)[:, 0]
-    solve = theory.gated_context_solution if gated else theory.linear_context_solution
     run.array("maps", learned)
-    run.metric("map_error", jnp.abs(learned - solve(statistics).reshape(paths, 2)).max())
+    run.metric(
+        "map_error", jnp.abs(learned - closed_form.solution(statistics).reshape(paths, 2)).max()
+    )
     ideal = jnp.eye(2) if gated else jnp.full((1, 2), 0.5)
     run.metric("distance_to_population", jnp.abs(learned - ideal).max())
 
@@ -110,8 +109,8 @@ def path_maps(network):
 def loss_of_maps(maps, statistics):
     """The loss of pathways with these maps: one pathway is the linear network, two the gated."""
     if len(maps) == 1:
-        return theory.linear_context_loss(maps[0], statistics)
-    return theory.gated_context_loss(maps, statistics)
+        return theory.LinearContext.loss(maps[0], statistics)
+    return theory.GatedContext.loss(maps, statistics)
 
 
 def population_loss(network, statistics):
