@@ -159,6 +159,53 @@ def test_stages_have_the_counts_of_their_formulas(overlap, shared, pairs):
     assert np.bincount((drawn >= 0).sum(axis=1) - 1).tolist() == expected
 
 
+PUBLISHED_ORDER = (
+    11, 15, 30, 21, 0, 10, 22, 20, 16, 23, 29, 6, 13, 19, 4, 1, 3, 27, 7, 31, 8, 25, 5, 24, 9, 26,
+    28, 17, 12, 18, 14, 2,
+)  # fmt: skip
+"""The published functions among those that its generator draws: the order of a set of tuples."""
+
+
+def test_the_published_count_of_stages_is_an_estimate_and_ours_is_exact():
+    rng = np.random.RandomState(0)
+    drawn = np.stack([rng.permutation(8) for _ in range(32)])
+    tables = drawn[list(PUBLISHED_ORDER)]
+    # With two shared symbols the only random choice is their order, after every four functions.
+    graph = Patterns.staged(4, 2).trained
+    exact, estimate = graph.counts(tables, 6), graph.estimated_counts(tables, 6)
+    assert exact[4] == 141_505 == len(graph.items(tables, 4))
+    # Two pairs, each of 2 * 7 * 7 ways to eight symbols or 2 * 4 * 7 ways to five symbols.
+    pairs = 2 * 7 * 7 * 8 + 2 * 4 * 7 * 5
+    ways = 2 * 7 * 7 + 2 * 4 * 7
+    assert estimate.tolist() == [0, 0, pairs, 0, ways * pairs, 0, ways**2 * pairs]
+    assert estimate[4] == 163_856
+
+
+@pytest.mark.parametrize(
+    ("estimate_counts", "drawn"), [(True, [532, 81_928]), (False, [532, 70_749])]
+)
+def test_training_has_half_of_the_items_that_are_counted(estimate_counts, drawn):
+    task = Patterns.staged(4, 2, longest=4, estimate_counts=estimate_counts)
+    sets = task.sets(train=None, iid=1000, ood=10)
+    together = np.array(lengths(sets["train"])) + np.array(lengths(sets["iid"]))
+    assert together[2::2].tolist() == drawn
+
+
+def test_without_restricted_edges_the_estimate_is_exact():
+    tables = np.asarray(STAGED.lookup.tables)
+    for graph in (STAGED.tested, STAGED.diagnostics["any"], Patterns.repeating(4, 12).trained):
+        np.testing.assert_array_equal(graph.estimated_counts(tables, 5), graph.counts(tables, 5))
+
+
+def test_no_more_items_are_drawn_than_exist_where_the_estimate_is_higher():
+    tables = np.asarray(STAGED.lookup.tables)
+    exact, estimate = STAGED.trained.counts(tables, 4), STAGED.trained.estimated_counts(tables, 4)
+    assert estimate[4] > exact[4]
+    rng = np.random.default_rng(0)
+    rows = STAGED.trained.different(tables, range(4, 5), None, rng, estimate_counts=True)
+    assert len(rows) == exact[4]
+
+
 def test_staged_items_keep_to_their_graphs():
     rows = {name: list(rows_of(STAGED, items)) for name, items in STAGED_SETS.items()}
     for name in ("train", "iid", "pairs"):
