@@ -195,6 +195,39 @@ def test_fresh_items_are_right_and_of_all_lengths(forward, lengths):
         assert symbol == label
 
 
+def test_fresh_symbols_lengths_and_functions_are_uniform_and_independent():
+    task = tasks.TableLookup(4, 5, 0, 3, (4, 4), (5, 5))
+    drawn = [
+        (symbol, len(functions), functions[0], functions[-1])
+        for symbol, functions, _ in parse(task, task.sample(20_000, (2, 3), key=KEY))
+    ]
+    cells, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(cells) == 4 * 2 * 5 * 5
+    # 100 expected in each cell: five standard deviations either way.
+    assert counts.min() > 50
+    assert counts.max() < 150
+
+
+def test_another_seed_gives_other_tables_and_other_items():
+    one, other = tasks.TableLookup(), tasks.TableLookup(seed=1)
+    assert (np.asarray(one.lookup.tables) != np.asarray(other.lookup.tables)).any()
+    assert texts(TASK.sets(seed=1)["longer"]) != texts(SETS["longer"])
+
+
+def test_reserved_compositions_are_on_all_symbols():
+    symbols = np.bincount([symbol for symbol, _, _ in parse(TASK, SETS["reserved"])])
+    assert len(symbols) == 8
+    # 604 / 8 = 75.5 expected of each: five standard deviations either way.
+    assert symbols.min() > 75 - 41
+    assert symbols.max() < 76 + 41
+
+
+def test_functions_beyond_the_letters_have_names_of_their_own():
+    lookup = tasks.LookupTables(np.tile([1, 0], (54, 1)), ("0", "1"))
+    assert lookup.functions[25:27] == ("z", "A")
+    assert lookup.functions[51:] == ("Z", "f52", "f53")
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -1,6 +1,6 @@
 """CTL++: counts, patterns, restricted symbols."""
 
-from itertools import pairwise, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
@@ -139,6 +139,78 @@ def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared
     around = -(-8 // shared)
     for start in range(0, overlap - around + 1, around):
         assert (after_a & after_b)[start : start + around].any(axis=0).all()
+
+
+def test_shared_symbols_are_in_a_new_order_after_every_pass():
+    after_a, after_b = tasks.overlap_symbols(40, 8, 2, np.random.default_rng(0))
+    pairs = {tuple(np.flatnonzero(both)) for both in after_a & after_b}
+    # Four pairs per pass; with one order there would be no others.
+    assert len(pairs) > 12
+
+
+@pytest.mark.parametrize("make", [Patterns.alternating, Patterns.repeating])
+def test_another_seed_gives_other_functions_and_other_items(make):
+    one, other = make(8, 12, longest=3), make(8, 12, longest=3, seed=1)
+    assert (np.asarray(one.lookup.tables) != np.asarray(other.lookup.tables)).any()
+    first, second, again = (
+        set(rows_of(one, one.sets(train=500, iid=50, ood=50, seed=seed)["train"]))
+        for seed in (0, 1, 0)
+    )
+    assert first != second
+    assert first == again
+
+
+def test_another_seed_gives_other_stages():
+    one, other = Patterns.staged(12, 2), Patterns.staged(12, 2, seed=1)
+    assert (np.asarray(one.lookup.tables) != np.asarray(other.lookup.tables)).any()
+    allowed, others = (
+        [edge.allowed for edge in task.trained.edges if edge.allowed is not None]
+        for task in (one, other)
+    )
+    assert any((a != b).any() for a, b in zip(allowed, others, strict=True))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: Patterns.alternating(4, 12, longest=3, **options),
+        lambda **options: Patterns.repeating(4, 12, longest=3, **options),
+        lambda **options: Patterns.staged(4, 1, 4, 12, longest=4, **options),
+    ],
+    ids=["alternating", "repeating", "staged"],
+)
+def test_forward_items_are_the_same_read_from_the_other_end(make):
+    back, forth = (
+        make(forward=forward).sets(train=200, iid=20, ood=20) for forward in (False, True)
+    )
+    for name, items in back.items():
+        backward = [items.text(place).split() for place in range(20)]
+        assert [forth[name].text(place).split()[::-1] for place in range(20)] == backward
+        np.testing.assert_array_equal(items.labels, forth[name].labels)
+
+
+@pytest.mark.parametrize("make", [Patterns.alternating, Patterns.repeating])
+def test_pairs_are_those_that_training_allows(make):
+    task = make(4, 12, longest=3)
+    pairs = set(rows_of(task, task.sets(train=200, iid=20, ood=20, diagnostics=True)["pairs"]))
+    every = set(product(range(4), range(12), range(12)))
+    assert pairs == {row for row in every if legal(task, task.trained, row)}
+
+
+def test_tests_of_trained_patterns_have_all_lengths_of_the_pool():
+    sets = Patterns.alternating(longest=4).sets(train=20_000, iid=1000, ood=10)
+    train, iid = (np.array(lengths(sets[name])[2:]) for name in ("train", "iid"))
+    np.testing.assert_allclose(iid / 1000, train / train.sum(), atol=0.08)
+
+
+def test_two_edges_to_a_group_allow_what_either_allows():
+    some = np.array([[True, False, False], [False, False, True]])
+    groups = {"a": (0,), "b": (1, 2)}
+    tables = np.array([[0, 1, 2]] * 3)
+    begin = [tasks.Edge("IN", "a"), tasks.Edge("b", "OUT")]
+    for edges in permutations([tasks.Edge("a", "b", some), tasks.Edge("a", "b", ~some)]):
+        graph = tasks.SamplingGraph(groups, (*begin, *edges))
+        assert graph.counts(tables, 2).tolist() == [0, 0, 3 * 2]
 
 
 def test_a_symbol_that_is_left_over_goes_to_either_side():
