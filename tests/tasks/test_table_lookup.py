@@ -156,6 +156,16 @@ def test_sets_do_not_share_items_and_tests_are_longer_than_training():
     assert all(len(set(texts(SETS[name]))) == 1000 for name in ("depth_valid", "longer"))
 
 
+def test_trained_and_tested_compositions_are_equally_long():
+    """Short compositions are found first, so that sets in the order of drawing would differ."""
+    train, valid, iid = (
+        np.bincount(SETS[name].lengths[first:] - 1, minlength=6) / (len(SETS[name]) - first)
+        for name, first in (("train", 568), ("iid_valid", 0), ("iid", 0))
+    )
+    np.testing.assert_allclose(valid, train, atol=0.03)
+    np.testing.assert_allclose(iid, train, atol=0.03)
+
+
 def test_functions_that_are_taught_alone_are_never_composed():
     for name, items in SETS.items():
         tokens, lengths = np.asarray(items.tokens), np.asarray(items.lengths)

@@ -295,6 +295,16 @@ def test_staged_items_keep_to_their_graphs():
         assert len({group_of(STAGED)[f] for f in functions}) == 1
 
 
+def test_stages_are_trained_apart_and_tested_crossed():
+    second = {"train": set(), "ood": set()}
+    for name, pairs in second.items():
+        for _, *functions in rows_of(STAGED, STAGED_SETS[name]):
+            names = [group_of(STAGED)[function] for function in functions]
+            pairs |= set(zip(names[::2], names[1::2], strict=True))
+    assert second["train"] == {("a1", "a2"), ("b1", "b2"), ("a1", "o"), ("b1", "o")}
+    assert second["ood"] == {("a1", "b2"), ("b1", "a2")}
+
+
 def test_arrows_are_the_edges_that_are_sampled():
     sets = {"train": STAGED_SETS["train"], "test": STAGED_SETS["ood"]}
     seen, names = {"train": set(), "test": set()}, group_of(STAGED)
