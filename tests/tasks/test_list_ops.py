@@ -176,12 +176,10 @@ def test_another_seed_gives_other_lists(by_level):
     assert first == again
 
 
-def test_worked_examples_of_depth():
-    assert (
-        value(parse(["[MAX", "2", "[SM", "7", "8", "]", "4", "]"])),
-        depth(("MAX", [2, ("SM", [7, 8]), 4])),
-    ) == (5, 2)
-    assert depth(("MAX", [2, ("SM", [7, 8]), 9])) == 1
+def test_a_list_that_does_not_decide_adds_no_depth():
+    items = SMALL.read(["[MAX 2 [SM 7 8 ] 4 ]", "[MAX 2 [SM 7 8 ] 9 ]"])
+    assert items.labels.tolist() == [5, 9]
+    assert SMALL.depths_of(items).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -206,7 +204,7 @@ def test_what_is_no_list_is_not_read():
             SMALL.read([text])
 
 
-def test_other_operators_and_impossible_lists():
+def test_other_operators_are_possible_and_impossible_lists_are_refused():
     task = tasks.ListOps(
         ("MIN", "MAX", "SM"), 5, 3, depths=(1, 2), valid_depths=(3, 3), deeper_depths=(4, 4)
     )

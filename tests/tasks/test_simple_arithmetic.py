@@ -98,7 +98,7 @@ def test_depths_with_few_expressions_leave_room_for_deeper_ones():
         tasks.SimpleArithmetic(2, depths=(2, 2)).sets(train=1000, iid=10)
 
 
-def test_other_sizes_and_impossible_ones():
+def test_other_sizes_are_possible_and_impossible_ones_are_refused():
     task = tasks.SimpleArithmetic(5, depths=(1, 3), valid_depths=(4, 4), deeper_depths=(5, 5))
     sets = task.sets(train=60, iid=9, tests=10, seed=1)
     assert np.bincount(task.depths_of(sets["train"])).tolist() == [0, 20, 20, 20]

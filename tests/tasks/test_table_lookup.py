@@ -166,7 +166,7 @@ def test_trained_and_tested_compositions_are_equally_long():
     np.testing.assert_allclose(iid, train, atol=0.03)
 
 
-def test_functions_that_are_taught_alone_are_never_composed():
+def test_functions_that_are_trained_alone_are_never_composed():
     for name, items in SETS.items():
         tokens, lengths = np.asarray(items.tokens), np.asarray(items.lengths)
         assert not (tokens[lengths > 2] > 1 + 8 + 8).any(), name
@@ -186,7 +186,7 @@ def test_forward_and_backward_are_the_same_items_read_from_the_other_end():
     assert texts(ours["longer"]) != texts(others["longer"])
 
 
-def test_a_frame_of_one_function_has_four_tokens():
+def test_one_function_in_a_frame_has_four_tokens():
     assert SETS["train"].text(0) == "a 000"
     assert SETS["train"].framed().text(0) == "B a 000 E"
 

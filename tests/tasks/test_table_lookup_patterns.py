@@ -46,7 +46,7 @@ STAGED = Patterns.staged(4, 1, 4, 12, longest=4)
 STAGED_SETS = STAGED.sets(train=500, iid=100, ood=80, diagnostics=True)
 
 
-def test_the_published_sizes():
+def test_sets_have_their_published_sizes():
     task = Patterns.alternating()
     tables = np.asarray(task.lookup.tables)
     expected = [0, *(2 * 16**n * 8 for n in range(1, 7))]

@@ -24,7 +24,7 @@ class Edge:
     target: str
     """A group, or `OUT`: nothing more is applied."""
     allowed: Bool[np.ndarray, "members symbols"] | None = None
-    """On which symbols each function of the target may be applied; by default on all."""
+    """The symbols on which each function of the target may be applied; None: all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class SamplingGraph:
     def counts(self, tables: Tables, longest: int) -> Int[np.ndarray, " lengths"]:
         """How many items there are with 0, 1, ... `longest` functions, exactly.
 
-        A dynamic programme over the last group and the present symbol.
+        This is a dynamic programme over the last group and the present symbol.
         """
         follows, ends = self._follows(tables)
         # In how many ways an item can go on, by the group of its last function and its symbol.
@@ -212,7 +212,7 @@ class SamplingGraph:
 
 
 def balanced(limits: Mapping[int, int], count: int | None) -> dict[int, int]:
-    """How many items of each length are drawn, if there are limits: as equally many as possible.
+    """How many items of each length are drawn within limits: as equally many as possible.
 
     Lengths are served in the order of `limits`; what a length lacks is left to those after it.
     """

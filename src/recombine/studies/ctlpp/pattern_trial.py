@@ -94,7 +94,7 @@ class Config:
     """Of S: draw half of the published estimate of the items of a length, not half of the items."""
     train: int | None = None
     """Items to draw for training, beside those that it must have; none: half of all that there
-    are, less the IID tests."""
+    are, minus the IID tests."""
     evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
