@@ -1,7 +1,16 @@
+"""Results select and stack trials; claims are judged on them, with their evidence."""
+
 import numpy as np
 import pytest
 
-from recombine.lab.claims import Claim, Judgement, Missing, confidence_interval, judge
+from recombine.lab.claims import (
+    Claim,
+    Judgement,
+    Missing,
+    confidence_interval,
+    judge,
+    paired_difference,
+)
 from recombine.lab.results import Record, Results
 
 
@@ -123,3 +132,63 @@ def test_the_confidence_interval_is_students():
     # t(0.975, 2) = 4.302653, standard error 1/sqrt(3)
     assert high - mean == pytest.approx(4.302653 / np.sqrt(3), rel=1e-6)
     assert mean - low == pytest.approx(high - mean)
+
+
+def test_a_single_value_has_an_interval_without_width():
+    assert confidence_interval(np.array([0.5])) == (0.5, 0.5, 0.5)
+
+
+def test_a_paired_difference_is_the_first_method_minus_the_second():
+    found = paired_difference(np.array([0.9, 0.7, 0.8]), np.array([0.5, 0.5, 0.5]))
+    assert found["n"] == 3
+    assert found["paired difference"] == pytest.approx(0.3)
+    low, high = found["95 % interval"]
+    # Differences 0.4, 0.2, 0.3: standard error 0.1 / sqrt(3).
+    assert (low, high) == pytest.approx((0.3 - 0.2484138, 0.3 + 0.2484138))
+
+
+def test_a_difference_is_paired_by_seed():
+    values = np.array([0.1, 0.5, 0.9])
+    found = paired_difference(values, values - 0.25)
+    assert found["95 % interval"] == pytest.approx((0.25, 0.25))
+
+
+def test_methods_with_different_numbers_of_seeds_have_no_paired_difference():
+    with pytest.raises(Missing, match="3 trials of one method and 1 of the other"):
+        paired_difference(np.arange(3.0), np.arange(1.0))
+
+
+def test_a_verdict_says_what_was_judged_and_on_which_results(results):
+    changed = Results(**vars(results) | {"preset": "paper", "overrides": {"K": 1}})
+    verdict = judge(claim(), "family/study", changed)
+    assert (verdict.study, verdict.claim, verdict.statement) == ("family/study", "c", "It is.")
+    assert (verdict.preset, verdict.overrides) == ("paper", {"K": 1})
+
+
+def test_evidence_is_ready_for_json_with_a_readable_number_of_digits(results):
+    evidence = {
+        "number": np.float64(1 / 3),
+        "undefined": float("nan"),
+        "unbounded": np.inf,
+        "sure": np.bool_(True),
+        "count": np.int64(7),
+        "pair": (np.float32(0.5), np.array([1, 2])),
+        "by K": {1: 0.1234567},
+        "word": "none",
+    }
+    told = Claim("c", "It is.", "figure 1", lambda r: Judgement(True, evidence))
+    found = judge(told, "s", results).evidence
+    assert found == {
+        "seeds": 3,
+        "number": 0.333333,
+        "undefined": None,
+        "unbounded": None,
+        "sure": True,
+        "count": 7,
+        "pair": [0.5, [1, 2]],
+        "by K": {"1": 0.123457},
+        "word": "none",
+    }
+    assert found["sure"] is True
+    assert type(found["count"]) is int
+    assert type(found["number"]) is float

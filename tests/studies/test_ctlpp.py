@@ -328,6 +328,15 @@ def test_variants_have_the_same_functions_and_training_of_the_published_size():
     ]  # fmt: skip
 
 
+def test_stages_are_drawn_by_the_published_estimate_at_preset_paper_alone():
+    presets = overlap.study.presets
+    assert presets["paper"].settings["estimate_counts"]
+    assert not any("estimate_counts" in presets[name].settings for name in ("smoke", "laptop"))
+    for estimate_counts in (False, True):
+        task = task_of(Config(variant="S", estimate_counts=estimate_counts), 0)
+        assert task.estimate_counts == estimate_counts
+
+
 @pytest.mark.parametrize(
     ("evenness", "counts"), [(0, [4, 16, 100]), (0.5, [20, 40, 100]), (1, [100, 100, 100])]
 )

@@ -19,6 +19,13 @@ def test_the_target_is_the_input_that_the_context_names():
     assert np.abs(batch.x).max() > 0.99
 
 
+def test_contexts_do_not_depend_on_any_input():
+    batch = tasks.ContextTask().sample(4000, key=jax.random.key(0))
+    # A key that were used twice would tie context i to number i of all inputs.
+    for inputs in (batch.x[:, 0], batch.x[:, 1], batch.x.ravel()[:4000], batch.x.ravel()[4000:]):
+        assert abs(np.corrcoef(inputs, batch.context)[0, 1]) < 5 / 4000**0.5
+
+
 def test_samples_depend_on_the_key_alone():
     task = tasks.ContextTask()
     first, again, other = (task.sample(20, key=jax.random.key(k)) for k in (0, 0, 1))

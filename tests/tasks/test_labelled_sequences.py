@@ -76,5 +76,6 @@ def test_joined_sets_keep_their_order():
     both = tasks.joined([SOME, SOME.sized(4)[:1]])
     assert both.tokens.shape == (3, 4)
     assert [both.text(i) for i in range(3)] == ["( x )", "x", "( x )"]
+    assert both.labels.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="one vocabulary"):
         tasks.joined([SOME, SOME.framed()])

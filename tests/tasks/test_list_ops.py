@@ -132,12 +132,54 @@ def test_training_and_tests_are_equally_long():
     assert abs(train.mean() - iid.mean()) < 4 * train.std() / len(iid) ** 0.5
 
 
-def test_worked_examples_of_depth():
-    assert (
-        value(parse(["[MAX", "2", "[SM", "7", "8", "]", "4", "]"])),
-        depth(("MAX", [2, ("SM", [7, 8]), 4])),
-    ) == (5, 2)
-    assert depth(("MAX", [2, ("SM", [7, 8]), 9])) == 1
+@pytest.mark.parametrize(
+    ("by_level", "counts", "places"),
+    [
+        # Published: 2 to 4 fresh arguments, and the nested list anywhere but at the end.
+        (False, {3, 4, 5}, {0, 1, 2, 3}),
+        (True, {2, 3, 4, 5}, {0, 1, 2, 3, 4}),
+    ],
+)
+def test_lists_are_nested_among_fresh_arguments(by_level, counts, places):
+    """If no fresh argument is an operation, a list of depth 2 has one in it."""
+    task = tasks.ListOps(
+        nested=0.0, depths=(2, 2), valid_depths=(2, 2), deeper_depths=(2, 2), by_level=by_level
+    )
+    found = trees(task.sets(train=500, iid=20, tests=20)["train"])
+    inside = [[place for place, a in enumerate(tree[1]) if isinstance(a, tuple)] for tree in found]
+    assert {len(nested) for nested in inside} == {1}
+    assert {nested[0] for nested in inside} == places
+    at_the_end = [nested[0] == len(tree[1]) - 1 for nested, tree in zip(inside, found, strict=True)]
+    assert any(at_the_end) == by_level
+    assert {len(tree[1]) for tree in found} == counts
+
+
+def test_lists_are_as_long_as_they_may_be():
+    lists = [text for items in SAMPLERS["by level"].values() for text in texts(items)]
+    assert max(len(text.split()) + text.count("[") for text in lists) == 50
+
+
+def test_lists_are_in_random_order():
+    depths = [depth(tree) for tree in trees(SAMPLERS["by level"]["train"])]
+    assert set(depths[:50]) == set(depths[-50:]) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("by_level", [True, False])
+def test_another_seed_gives_other_lists(by_level):
+    task = tasks.ListOps(
+        depths=(1, 2), valid_depths=(2, 2), deeper_depths=(2, 3), by_level=by_level
+    )
+    first, second, again = (
+        texts(task.sets(train=50, iid=10, tests=10, seed=s)["deeper"]) for s in (0, 1, 0)
+    )
+    assert not set(first) & set(second)
+    assert first == again
+
+
+def test_a_list_that_does_not_decide_adds_no_depth():
+    items = SMALL.read(["[MAX 2 [SM 7 8 ] 4 ]", "[MAX 2 [SM 7 8 ] 9 ]"])
+    assert items.labels.tolist() == [5, 9]
+    assert SMALL.depths_of(items).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
@@ -162,7 +204,7 @@ def test_what_is_no_list_is_not_read():
             SMALL.read([text])
 
 
-def test_other_operators_and_impossible_lists():
+def test_other_operators_are_possible_and_impossible_lists_are_refused():
     task = tasks.ListOps(
         ("MIN", "MAX", "SM"), 5, 3, depths=(1, 2), valid_depths=(3, 3), deeper_depths=(4, 4)
     )

@@ -1,5 +1,7 @@
 """Simple arithmetic: sizes, depths, and values by Python's own evaluation."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,35 @@ def test_zero_is_the_most_frequent_value():
     assert 0.24 < values[0] < 0.35
 
 
+def test_expressions_grow_by_becoming_right_arguments():
+    """If no argument is an operation, expressions of depth 2 are chains to the right."""
+    task = tasks.SimpleArithmetic(
+        depths=(2, 2), valid_depths=(2, 2), deeper_depths=(2, 2), nested=0.0, deeper_nested=0.9
+    )
+    sets = task.sets(train=500, iid=50, tests=100)
+    chains = re.compile(r"\(\d[+*]\(\d[+*]\d\)\)")
+    for name in ("train", "iid", "iid_valid"):
+        assert all(chains.fullmatch(text) for text in texts(sets[name]) if depth(text) > 1)
+    # Nearly every argument is an operation in the other sets.
+    for name in ("depth_valid", "deeper"):
+        assert np.mean([text.count("(") == 3 for text in texts(sets[name])]) > 0.6
+
+
+def test_expressions_are_as_long_as_they_may_be():
+    task = tasks.SimpleArithmetic(
+        longest=17, depths=(3, 3), valid_depths=(3, 3), deeper_depths=(3, 3)
+    )
+    sets = task.sets(train=300, iid=10, tests=10)
+    assert max(map(len, texts(sets["train"]))) == 17
+
+
+def test_another_seed_gives_other_expressions():
+    sizes = {"train": 50, "iid": 10, "tests": 10}
+    first, second, again = (texts(TASK.sets(**sizes, seed=s)["deeper"]) for s in (0, 1, 0))
+    assert not set(first) & set(second)
+    assert first == again
+
+
 def test_depths_with_few_expressions_leave_room_for_deeper_ones():
     task = tasks.SimpleArithmetic(2, depths=(1, 3), valid_depths=(3, 3), deeper_depths=(3, 3))
     # Of depth 1 there are 2 * 2 * 2 expressions, of depth 2 there are 2 * (10 * 10 - 2 * 2).
@@ -67,7 +98,7 @@ def test_depths_with_few_expressions_leave_room_for_deeper_ones():
         tasks.SimpleArithmetic(2, depths=(2, 2)).sets(train=1000, iid=10)
 
 
-def test_other_sizes_and_impossible_ones():
+def test_other_sizes_are_possible_and_impossible_ones_are_refused():
     task = tasks.SimpleArithmetic(5, depths=(1, 3), valid_depths=(4, 4), deeper_depths=(5, 5))
     sets = task.sets(train=60, iid=9, tests=10, seed=1)
     assert np.bincount(task.depths_of(sets["train"])).tolist() == [0, 20, 20, 20]

@@ -28,19 +28,19 @@ class Notation:
 
     vocabulary: tuple[str, ...]
     digits: int
-    """How many there are; they are the last tokens of the vocabulary."""
+    """The number of digits, which are the last tokens of the vocabulary."""
     opening: tuple[int, ...]
-    """The token before the arguments, of each operator."""
+    """For each operator, the token before its arguments."""
     between: tuple[int, ...]
-    """The token between any two arguments, or 0 for none."""
+    """For each operator, the token between any two arguments, or 0 for none."""
     closing: int
     """The token after the arguments."""
     arguments: int
-    """The most that an operation has."""
+    """The most arguments that an operation has."""
     evaluate: Callable[[Places, Arguments, Arguments], Results]
     """The results of operators on the values and the depths of their arguments.
 
-    An argument that is not there has the value `NOTHING` and the depth -1."""
+    A missing argument has the value `NOTHING` and the depth -1."""
 
 
 NOTHING = 100
@@ -52,7 +52,7 @@ class Expressions(NamedTuple):
     notation: Notation
     operators: Int[np.ndarray, " expressions"]
     arguments: Int[np.ndarray, "expressions arguments"]
-    """Rows of the table; those that are not there point to the row of no expression."""
+    """Rows of the table; missing arguments point to the row of no expression."""
     values: Int[np.ndarray, " expressions"]
     depths: Int[np.ndarray, " expressions"]
     """As the notation counts them; 0 for digits."""
@@ -89,13 +89,13 @@ class Expressions(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return len(self.operators)
 
     def apply(
         self, operators: Places, arguments: Int[np.ndarray, "expressions arguments"]
     ) -> "Expressions":
-        """Operations on rows of this table, as rows of their own that are not in it yet."""
+        """Operations on rows of this table, as further rows for `extended`."""
         notation = self.notation
         present = (arguments != self.nothing).sum(axis=1)
         between = np.array(notation.between)[operators] > 0
@@ -122,15 +122,16 @@ class Expressions(NamedTuple):
     ) -> tuple["Expressions", Places]:
         """Random expressions: digits and, at most `height` deep, operations.
 
-        First it is drawn level by level what is an operation, then they are made from below.
+        First it is drawn, level by level, which expressions are operations; then operations are
+        made, from the innermost on.
 
         **Arguments:**
 
-        - `count`: how many.
-        - `height`: operations on the longest way to a digit, at most.
-        - `nested`: how probably an expression is an operation, if it may be.
+        - `count`: the number of expressions.
+        - `height`: the most operations on the way to a digit.
+        - `nested`: the probability that an expression is an operation where it may be one.
 
-        **Returns:** this table with rows for the operations, and where the expressions are in it.
+        **Returns:** this table with rows for the operations, and the places of the expressions.
         """
         notation, levels = self.notation, []
         for _ in range(height):
@@ -154,7 +155,7 @@ class Expressions(NamedTuple):
         return self.apply(rng.integers(0, len(self.notation.opening), len(arguments)), arguments)
 
     def take(self, places) -> "Expressions":
-        """Some rows; their arguments stay where they were."""
+        """Some rows of this table; their arguments still refer to the whole table."""
         return Expressions(self.notation, *(column[places] for column in self[1:]))
 
     def extended(self, more: "Expressions") -> "Expressions":
@@ -220,7 +221,7 @@ def labelled(
 def by_rejection(
     wanted: dict[int, int], draw: Callable[[], tuple[Expressions, Places]], width: int
 ) -> Iterator[tuple[int, Texts]]:
-    """So many different expressions of every depth, of those that `draw()` gives at each call."""
+    """Different expressions, `wanted[depth]` of every depth, from calls of `draw()`."""
     found: dict[int, list[Texts]] = {depth: [] for depth in wanted}
     missing, known = dict(wanted), np.empty(0, np.uint64)
     while any(missing.values()):
@@ -250,12 +251,12 @@ def dealt(
 
     **Arguments:**
 
-    - `sizes`: of the sets.
-    - `depths`: the least and the greatest.
-    - `draw`: gives so many different expressions of each depth.
-    - `rng`: says which set each is in: those that are drawn first are often short.
-    - `most`: how many of a depth can be drawn; what they are short of is made up for by greater
-        depths.
+    - `sizes`: the sizes of the sets.
+    - `depths`: the least and the greatest depth.
+    - `draw`: gives different expressions, as many of each depth as it is told.
+    - `rng`: deals expressions to the sets; those that are drawn first are often short.
+    - `most`: how many expressions of a depth can be drawn; what is missing is made up for by
+        greater depths.
     """
     first, last = depths
     missing, shares = list(sizes.values()), {}
@@ -279,6 +280,6 @@ def dealt(
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Numbers of 64 bits, scattered."""
+    """Numbers of 64 bits, scattered by a hash."""
     numbers = (numbers ^ (numbers >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return numbers ^ (numbers >> np.uint64(29))

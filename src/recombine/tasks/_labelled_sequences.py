@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Int
 
 
 class LabelledSequences(eqx.Module):
-    """Sequences of tokens, filled up with 0, and the class of each.
+    """Sequences of tokens, filled up with 0, and one class per sequence.
 
     ```python
     pair = LabelledSequences([[1, 3, 2], [3, 0, 0]], [3, 1], [0, 1], ("", "(", ")", "x"), 2)
@@ -22,10 +22,10 @@ class LabelledSequences(eqx.Module):
 
     tokens: Int[Array, "items length"] = eqx.field(converter=jnp.asarray)
     lengths: Int[Array, " items"] = eqx.field(converter=jnp.asarray)
-    """How many tokens of each sequence are no padding."""
+    """The number of tokens in each sequence, without padding."""
     labels: Int[Array, " items"] = eqx.field(converter=jnp.asarray)
     vocabulary: tuple[str, ...] = eqx.field(static=True)
-    """What every token is written as; the first is the padding."""
+    """The word for each token; the first is padding."""
     classes: int = eqx.field(static=True)
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class LabelledSequences(eqx.Module):
         return LabelledSequences(tokens, lengths, self.labels, vocabulary, self.classes)
 
     def sized(self, length: int) -> "LabelledSequences":
-        """The same sequences, filled up or cut to so many places; only padding may be cut."""
+        """The same sequences in rows of `length` tokens; only padding may be cut."""
         missing = length - self.tokens.shape[1]
         if missing < 0:
             longest = int(self.lengths.max())
@@ -69,7 +69,10 @@ class LabelledSequences(eqx.Module):
         return self._with(jnp.pad(self.tokens, ((0, 0), (0, missing))), self.lengths, self.labels)
 
     def of_lengths(self, shortest: int, longest: int) -> "LabelledSequences":
-        """The sequences of so many tokens, cut to the longest; not to be compiled."""
+        """The sequences of `shortest` to `longest` tokens, in rows of `longest`.
+
+        Cannot be compiled.
+        """
         # On the host: every number of sequences would be a program of its own.
         tokens, lengths, labels = map(np.asarray, (self.tokens, self.lengths, self.labels))
         chosen = (shortest <= lengths) & (lengths <= longest)
@@ -80,10 +83,10 @@ class LabelledSequences(eqx.Module):
         )
 
     def buckets(self, count: int) -> "tuple[LabelledSequences, ...]":
-        """The sequences by length, in `count` sets of different widths or fewer.
+        """The sequences by length, in at most `count` sets of different widths.
 
         Which lengths share a set is chosen so that all sets together have the least padding. A
-        batch is of one set, which is drawn in proportion to its size. Not to be compiled.
+        batch comes from one set, which is drawn in proportion to its size. Cannot be compiled.
         """
         ends = _least_padding(np.bincount(np.asarray(self.lengths)), count)
         return tuple(self.of_lengths(start + 1, end) for start, end in pairwise([-1, *ends]))
@@ -110,7 +113,7 @@ def joined(parts: Sequence[LabelledSequences]) -> LabelledSequences:
 
 
 def _sized(tokens: np.ndarray, length: int) -> np.ndarray:
-    """Rows filled up or cut to so many places."""
+    """Rows filled up or cut to `length` tokens."""
     return np.pad(tokens, ((0, 0), (0, max(length - tokens.shape[1], 0))))[:, :length]
 
 
@@ -120,7 +123,7 @@ def _least_padding(counts: Int[ArrayLike, " longest"], buckets: int) -> list[int
     if buckets < 1:
         raise ValueError(f"there must be at least one bucket, not {buckets}")
     present = np.flatnonzero(counts)
-    # The least tokens, with padding, of the sequences of the first so many lengths.
+    # At i, the fewest tokens, padding included, of all sequences of the first i lengths.
     cost = np.where(np.arange(len(present) + 1) == 0, 0.0, np.inf)
     below, widths = np.append(0, counts[present].cumsum()), np.append(0, present)
     choices = []

@@ -48,17 +48,21 @@ class ListOps:
 
     operators: tuple[Operator, ...] = OPERATORS
     digits: int = 10
-    """How many, from 0 on; sums are modulo this number."""
+    """The number of digits, from 0 on; sums are modulo this number."""
     most_arguments: int = 5
-    """Of an operation; the fewest are 2."""
+    """The most arguments that an operation has; the fewest are 2."""
     nested: float = 0.3
-    """How probably an argument is an operation."""
+    """The probability that an argument is an operation."""
     longest: int = 50
-    """Tokens and operations of a list, together; the published code counts so."""
+    """The most tokens and operations, counted together, that a list has.
+
+    The published code counts like this."""
     depths: tuple[int, int] = (1, 5)
     """The least and the greatest depth in training."""
     valid_depths: tuple[int, int] = (6, 6)
+    """The least and the greatest depth of lists for choosing a model."""
     deeper_depths: tuple[int, int] = (7, 8)
+    """The least and the greatest depth of lists for testing it."""
     by_level: bool = True
     """If false, draw lists as the published code does, and keep those of the right depth."""
 
@@ -82,13 +86,15 @@ class ListOps:
     ) -> dict[str, LabelledSequences]:
         """Lists, as equally many of each depth as possible; all in a set are different.
 
-        `train`, `iid_valid` and `iid` are disjoint and of the depths of training, `depth_valid` and
-        `deeper` of greater ones.
+        `train`, `iid_valid` and `iid` are disjoint and have the depths of training; `depth_valid`
+        and `deeper` have greater ones.
 
         **Arguments:**
 
-        - `train`, `iid`, `tests`: sizes of `train`, of both sets that are like it, of the others.
-        - `seed`: of the lists.
+        - `train`: the size of `train`.
+        - `iid`: the sizes of `iid_valid` and `iid`.
+        - `tests`: the sizes of `depth_valid` and `deeper`.
+        - `seed`: the seed of the lists.
         """
         rng = np.random.default_rng(seed)
         draw = partial(self._by_level if self.by_level else self._by_rejection, rng)
@@ -160,7 +166,7 @@ class ListOps:
     def _by_level(
         self, rng: np.random.Generator, wanted: dict[int, int]
     ) -> Iterator[tuple[int, Texts]]:
-        """So many lists of every depth, found by wrapping lists that are less deep by 1."""
+        """Lists, `wanted[depth]` of every depth, found by wrapping those whose depth is 1 lower."""
         height = max(wanted)
         # Few lists are drawn at a time for small sets, but enough that they differ.
         least = 20_000
@@ -211,7 +217,7 @@ class ListOps:
     def _by_rejection(
         self, rng: np.random.Generator, wanted: dict[int, int]
     ) -> Iterator[tuple[int, Texts]]:
-        """So many lists of every depth, of those that the published sampler draws.
+        """Lists, `wanted[depth]` of every depth, from those that the published sampler draws.
 
         Lists that are not nested deeply enough are put among 2 or more random arguments, not as
         the last one.

@@ -12,7 +12,7 @@ from ._labelled_sequences import LabelledSequences
 
 
 class LookupTables(eqx.Module):
-    """Bijections of a few symbols, their names, and the order in which they are written.
+    """Functions that permute a few symbols, their names, and the order in which they are written.
 
     ```python
     flip = LookupTables([[1, 0], [0, 1]], ("0", "1"))
@@ -23,13 +23,15 @@ class LookupTables(eqx.Module):
     tables: Int[Array, "functions symbols"] = eqx.field(converter=jnp.asarray)
     """Where each function takes each symbol."""
     symbols: tuple[str, ...] = eqx.field(static=True)
-    """Their names."""
+    """The names of the symbols."""
     forward: bool = eqx.field(static=True, default=False)
-    """Write the symbol first, then functions in the order of application; else the reverse."""
+    """Whether the symbol is written first, then functions in the order of application.
+
+    Otherwise the last function is written first, and the symbol last."""
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Their names: letters, and `f` with a number from the 53rd on."""
+        """The names of the functions: letters, and `f` with a number from the 53rd on."""
         letters = string.ascii_letters
         count = len(self.tables)
         return (*letters[:count], *(f"f{i}" for i in range(len(letters), count)))
@@ -41,16 +43,16 @@ class LookupTables(eqx.Module):
 
     @property
     def inverses(self) -> Int[Array, "functions symbols"]:
-        """The symbol that each function takes to a given one."""
+        """At `[function, symbol]`, the symbol that the function takes to this one."""
         return jnp.argsort(self.tables, axis=1)
 
     def write(self, symbols: Any, functions: Any, counts: Any) -> LabelledSequences:
-        """Applications of functions to symbols, and what comes out as labels.
+        """Sequences that apply functions to symbols, labelled with the symbols that come out.
 
-        **Arguments:** all of NumPy, or all of JAX, which can be compiled.
+        **Arguments:** all are NumPy arrays, or all are JAX arrays, for which this can be compiled.
 
         - `symbols`: integers [items].
-        - `functions`: in the order of application, integers [items, longest].
+        - `functions`: the functions in the order of application, integers [items, longest].
         - `counts`: how many of these are applied, integers [items].
         """
         xp = symbols.__array_namespace__()
@@ -74,6 +76,9 @@ class LookupTables(eqx.Module):
         )
 
     def write_rows(self, rows: Int[np.ndarray, "items row"]) -> LabelledSequences:
-        """The same, of rows of a symbol and the functions on it, filled up with -1."""
+        """Sequences as `write` gives them, from rows of a symbol and its functions.
+
+        Functions are in the order of application; rows are filled up with -1.
+        """
         symbols, functions = rows[:, 0], rows[:, 1:]
         return self.write(symbols, np.maximum(functions, 0), (functions >= 0).sum(axis=1))

@@ -39,17 +39,19 @@ class SimpleArithmetic:
     """
 
     digits: int = 10
-    """How many, from 0 on; values are modulo this number."""
+    """The number of digits, from 0 on; values are modulo this number."""
     longest: int = 50
-    """Tokens of an expression."""
+    """The most tokens that an expression has."""
     depths: tuple[int, int] = (2, 5)
     """The least and the greatest depth in training, beside single operations."""
     valid_depths: tuple[int, int] = (6, 6)
+    """The least and the greatest depth of expressions for choosing a model."""
     deeper_depths: tuple[int, int] = (7, 8)
+    """The least and the greatest depth of expressions for testing it."""
     nested: float = 0.2
-    """How probably an argument is an operation, in training."""
+    """The probability that an argument is an operation, in training."""
     deeper_nested: float = 0.3
-    """The same in tests of greater depth."""
+    """The probability that an argument is an operation, in tests of greater depth."""
 
     def __post_init__(self):
         for first, last in (self.depths, self.valid_depths, self.deeper_depths):
@@ -66,17 +68,19 @@ class SimpleArithmetic:
     ) -> dict[str, LabelledSequences]:
         """Expressions, as equally many of each depth as possible; all in a set are different.
 
-        Of a depth at most three quarters of all expressions are taken: with few digits, not many
+        At most three quarters of all expressions of a depth are taken: with few digits, not many
         are shallow.
+
         `train` has all single operations, and expressions of the depths of training. `iid_valid`
         and `iid` are like the latter; the three are disjoint. (The published validation set has
         the single operations, too.) `depth_valid` and `deeper` are of greater depths.
 
         **Arguments:**
 
-        - `train`: expressions in training beside the single operations.
-        - `iid`, `tests`: sizes of both sets like it, and of the deeper ones.
-        - `seed`: of the expressions.
+        - `train`: the number of expressions in training beside the single operations.
+        - `iid`: the sizes of `iid_valid` and `iid`.
+        - `tests`: the sizes of `depth_valid` and `deeper`.
+        - `seed`: the seed of the expressions.
         """
         rng = np.random.default_rng(seed)
         shallow, deep = (partial(self._drawn, rng, p) for p in (self.nested, self.deeper_nested))
@@ -124,7 +128,7 @@ class SimpleArithmetic:
     def _drawn(
         self, rng: np.random.Generator, nested: float, wanted: dict[int, int]
     ) -> Iterator[tuple[int, Texts]]:
-        """So many different expressions of every depth."""
+        """Different expressions, `wanted[depth]` of every depth."""
         shallowest, deepest = min(wanted), max(wanted)
         size = min(20 * sum(wanted.values()), 200_000)
 

@@ -1,25 +1,30 @@
 """Compositional table lookup: functions given by tables are applied one after another."""
 
+from collections.abc import Callable, Iterable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int, PRNGKeyArray
 
-from ._distinct_rows import draw_different, first_occurrences
 from ._labelled_sequences import LabelledSequences
 from ._lookup_tables import LookupTables
 from ._task import AbstractTask
 
 PUBLISHED_SEED = 0x12345678
-Items = Int[np.ndarray, "items row"]
+WORDS_PASSED_OVER = 60_349
+"""Random words that the published generator spends between the items of trained lengths and the
+longer ones, on 4,000 compositions with functions that are trained alone. No set here has them."""
+Item = tuple[int, tuple[int, ...]]
+"""A symbol and a published list of functions, which are applied from the last one to the first."""
 
 
 class TableLookup(AbstractTask):
     """Apply functions to a symbol; training is on short compositions (Section 5.2.1).
 
-    Functions are random permutations of the symbols. Read forward, `101 d a b` asks for
-    b(a(d(101))); read backward, the same is `b a d 101`. Some functions are trained alone only.
+    Functions are random permutations of the symbols. Written forward, `101 d a b` asks for
+    b(a(d(101))); written backward, the same is `b a d 101`. Some functions are trained alone only.
 
     ```python
     sets = TableLookup().sets()
@@ -27,8 +32,12 @@ class TableLookup(AbstractTask):
     # train 53704, iid_valid 4000, iid 4000, depth_valid 1000, longer 1000, reserved 604
     ```
 
-    By default the tables and all items before the split are those of the published code, draw by
-    draw; which of them are trained is not settled there.
+    By default these are the published sequences, draw by draw. The published generator draws a
+    list of functions and a symbol, and applies the list from its end. Its first item is the list
+    g, b, g, c, d with the symbol 000. Backward the list is written as it was drawn,
+    `g b g c d 000`; forward it is mirrored, `000 d c g b g`. Either way the label is
+    g(b(g(c(d(000))))) = 101. The published code does not settle which items of trained lengths
+    are for training and which for tests: `sets` deals them out at random.
     """
 
     lookup: LookupTables
@@ -55,12 +64,12 @@ class TableLookup(AbstractTask):
         """**Arguments:**
 
         - `symbols`, `functions`: how many there are.
-        - `alone`: functions beside these that are never composed.
-        - `longest`: functions of the longest training items.
-        - `valid_lengths`, `longer_lengths`: from how many to how many functions the items for
-            choosing a model, and those for testing it, have.
-        - `forward`: write the symbol first.
-        - `seed`: of the tables, and of the items.
+        - `alone`: how many further functions there are that are never composed.
+        - `longest`: the number of functions in the longest training items.
+        - `valid_lengths`, `longer_lengths`: the fewest and the most functions of items for
+            choosing a model, and of items for testing it.
+        - `forward`: whether the symbol is written first.
+        - `seed`: the seed of the tables and of the items.
         """
         if symbols < 2 or functions < 2 or alone < 0 or longest < 2:
             raise ValueError(
@@ -112,57 +121,67 @@ class TableLookup(AbstractTask):
 
         `train` holds every function alone on every symbol, compositions of 2 to `longest`
         functions, and the functions that are never composed `repeats` times more. `iid_valid` and
-        `iid` are like its compositions, `depth_valid` and `longer` of more functions; `reserved`
-        has the compositions of trained lengths that no other set has, on one symbol each.
+        `iid` are like its compositions; items of `depth_valid` and `longer` have more functions.
+        `reserved` has the compositions of trained lengths that no other set has, each on one
+        symbol.
 
         **Arguments:**
 
-        - `train`: compositions in training; by default a tenth of all that there are.
-        - `iid`, `tests`: the sizes of the other sets; `iid` is not more than `train`.
-        - `repeats`: of functions that are never composed.
-        - `seed`: of other items for the same tables.
+        - `train`: the number of compositions in training; by default a tenth of all that exist.
+        - `iid`, `tests`: the sizes of the other sets; `iid` is at most `train`.
+        - `repeats`: how often functions that are never composed are repeated.
+        - `seed`: a seed for other items of the same tables.
         """
         rng = np.random.RandomState(self.seed if seed is None else seed)
         _tables(rng, self.functions + self.alone, self.symbols)
         reserved = _reserved(rng, self.functions, self.longest)
-        new = reserved[(reserved >= 0).sum(axis=1) > 1]
+        unseen = [functions for functions in reserved if len(functions) > 1]
         possible = self.symbols * sum(self.functions**n for n in range(2, self.longest + 1))
         train = possible // 10 if train is None else train
         iid = min(iid, train)
-        if not 0 < train + 2 * iid <= possible - self.symbols * len(new):
+        if not 0 < train + 2 * iid <= possible - self.symbols * len(unseen):
             raise ValueError(
-                f"there are {possible - self.symbols * len(new)} compositions on symbols, too few "
-                f"for train={train} and twice iid={iid}; use fewer or more functions"
+                f"there are {possible - self.symbols * len(unseen)} compositions on symbols, too "
+                f"few for train={train} and twice iid={iid}; use fewer or more functions"
             )
         if (fewest := self.symbols * self.functions ** self.valid_lengths[0]) < tests:
             raise ValueError(f"there may be only {fewest} longer items, fewer than tests={tests}")
-        pool = _pool(rng, train + 2 * iid, self.functions, self.longest, self.symbols, reserved)
-        fresh = np.random.default_rng(rng.randint(2**32, size=4))
-        pool = fresh.permutation(pool)
 
-        def longer(lengths: tuple[int, int]) -> Items:
-            def draw(size: int) -> Items:
-                rows = fresh.integers(0, self.functions, (size, 1 + lengths[1]))
-                rows[:, 0] = fresh.integers(0, self.symbols, size)
-                counts = fresh.integers(lengths[0], lengths[1] + 1, size)
-                return np.where(np.arange(rows.shape[1]) <= counts[:, None], rows, -1)
+        def composition(shortest: int, longest: int) -> tuple[int, ...]:
+            functions = rng.randint(self.functions, size=longest).tolist()
+            return tuple(functions[: rng.randint(shortest, longest + 1)])
 
-            return draw_different(tests, draw)
+        def trained() -> Item:
+            while (functions := composition(2, self.longest)) in reserved:
+                pass
+            return rng.randint(self.symbols), functions
 
-        every = self.functions + self.alone
-        alone = np.append(np.arange(every), np.arange(self.functions, every).repeat(repeats))
-        singles = np.full((len(alone) * self.symbols, 1 + self.longest), -1)
-        singles[:, 0] = np.tile(np.arange(self.symbols), len(alone))
-        singles[:, 1] = alone.repeat(self.symbols)
+        def longer(lengths: tuple[int, int]) -> Item:
+            return rng.randint(self.symbols), composition(*lengths)
+
+        pool = _different(train + 2 * iid, trained)
+        rng.randint(2**32, size=WORDS_PASSED_OVER, dtype=np.uint32)
+        depth_valid = _different(tests, lambda: longer(self.valid_lengths))
+        deepest = _different(tests, lambda: longer(self.longer_lengths))
+        dealer = np.random.default_rng(rng.randint(2**32, size=4))
+        dealt = [pool[place] for place in dealer.permutation(len(pool)).tolist()]
+        every = range(self.functions + self.alone)
+        alone = [*every, *(f for f in every[self.functions :] for _ in range(repeats))]
+        singles = [(symbol, (function,)) for function in alone for symbol in range(self.symbols)]
+        symbols = dealer.integers(0, self.symbols, len(unseen)).tolist()
         items = {
-            "train": np.concatenate([singles, pool[2 * iid :]]),
-            "iid_valid": pool[:iid],
-            "iid": pool[iid : 2 * iid],
-            "depth_valid": longer(self.valid_lengths),
-            "longer": longer(self.longer_lengths),
-            "reserved": np.column_stack([fresh.integers(0, self.symbols, len(new)), new]),
+            "train": singles + dealt[2 * iid :],
+            "iid_valid": dealt[:iid],
+            "iid": dealt[iid : 2 * iid],
+            "depth_valid": depth_valid,
+            "longer": deepest,
+            "reserved": zip(symbols, unseen, strict=True),
         }
-        return {name: self.lookup.write_rows(rows) for name, rows in items.items()}
+        longest = {"depth_valid": self.valid_lengths[1], "longer": self.longer_lengths[1]}
+        return {
+            name: self.lookup.write_rows(_rows(part, longest.get(name, self.longest)))
+            for name, part in items.items()
+        }
 
 
 def _tables(
@@ -173,60 +192,32 @@ def _tables(
 
 def _reserved(
     rng: np.random.RandomState, functions: int, longest: int
-) -> Int[np.ndarray, "reserved longest"]:
+) -> dict[tuple[int, ...], None]:
     """A quarter of all compositions of each length from 0 on, but not more than 200."""
     reserved: dict[tuple[int, ...], None] = {}
     for length in range(longest + 1):
         full = len(reserved) + min(200, functions**length / 4)
         while len(reserved) < full:
             reserved[tuple(rng.randint(functions, size=length).tolist())] = None
-    return np.array([[*row, *[-1] * (longest - len(row))] for row in reserved])
+    return reserved
 
 
-def _pool(
-    rng: np.random.RandomState,
-    count: int,
-    functions: int,
-    longest: int,
-    symbols: int,
-    reserved: Int[np.ndarray, "reserved longest"],
-) -> Int[np.ndarray, "count row"]:
-    """Different items, each of `longest` random functions of which the first few are kept.
+def _different(count: int, draw: Callable[[], Item]) -> list[Item]:
+    """The first `count` different items that `draw` gives."""
+    items: dict[Item, None] = {}
+    while len(items) < count:
+        items[draw()] = None
+    return list(items)
 
-    They are those that calls of `rng.randint` would give, one after another: all functions, how
-    many are kept and, unless the composition is reserved, the symbol. Millions of such calls take
-    half a minute. Each of them uses one word of 32 bits of the generator after another, until the
-    lowest bits of one are a number in range; so for every word it is worked out what follows if
-    an item starts there, and then it is seen where items do start.
+
+def _rows(items: Iterable[Item], longest: int) -> Int[np.ndarray, "items row"]:
+    """Rows of a symbol and the functions on it in the order of application, filled up with -1.
+
+    That order is the reverse of the order in published lists.
     """
-    words = np.empty(0, np.uint32)
-    while True:
-        words = np.append(words, rng.randint(2**32, size=32 * count, dtype=np.uint32))
-        start = np.arange(len(words))
-        drawn, place = _numbers(words, functions, start, longest)
-        kept, place = _numbers(words, longest - 1, place, 1)
-        rows = np.where(np.arange(longest) < 2 + kept, drawn, -1)
-        weights = (functions + 1) ** np.arange(longest)
-        skipped = np.isin((rows + 1) @ weights, (reserved + 1) @ weights)
-        symbol, after = _numbers(words, symbols, place, 1)
-        following = np.where(skipped, place, after).tolist()
-        starts, here = [], 0
-        while following[here] < len(words):
-            starts.append(here)
-            here = following[here]
-        rows = np.column_stack([symbol, rows])[starts][~skipped[starts]]
-        rows = rows[first_occurrences(rows)]
-        if len(rows) >= count:
-            return rows[:count]
-
-
-def _numbers(
-    words: np.ndarray, bound: int, start: Int[np.ndarray, " starts"], count: int
-) -> tuple[Int[np.ndarray, "starts count"], Int[np.ndarray, " starts"]]:
-    """What `count` calls of `randint(bound)` give from each start, and where they end."""
-    lowest = words & np.uint32((1 << (bound - 1).bit_length()) - 1)
-    # Places after the last word stand for what is not drawn yet.
-    fits = np.append(np.flatnonzero(lowest < bound), [len(words)] * count)
-    first = np.searchsorted(fits, start)[:, None]
-    used = fits.take(first + np.arange(count), mode="clip")
-    return np.append(lowest, 0)[used].astype(np.int64), used[:, -1] + 1
+    return np.array(
+        [
+            [symbol, *reversed(functions), *[-1] * (longest - len(functions))]
+            for symbol, functions in items
+        ]
+    )

@@ -34,15 +34,20 @@ class TableLookupPatterns:
     trained: SamplingGraph
     tested: SamplingGraph
     longest: int = 6
-    """Functions of the longest items."""
+    """The number of functions in the longest items."""
     include_singles: bool = True
     """Train every function alone on every symbol, as the text says.
 
     In the published code no item has one function, and `include_all_pairs` holds."""
     include_all_pairs: bool = False
     """Train all items of two functions that the graph allows."""
+    estimate_counts: bool = False
+    """Draw a fraction of the published estimate of how many items of a length there are.
+
+    By default it is a fraction of their exact number; they differ in variant S
+    (`SamplingGraph.estimated_counts`)."""
     diagnostics: Mapping[str, SamplingGraph] = field(default_factory=dict)
-    """What else can be asked of a model; names that end in `pairs` are of two functions only."""
+    """What else can be asked of a model; items of names in `pairs` have two functions."""
 
     @classmethod
     def alternating(
@@ -58,10 +63,10 @@ class TableLookupPatterns:
 
         **Arguments:**
 
-        - `symbols`, `functions`: how many; the first half of the functions is group a.
-        - `forward`: write the symbol first.
-        - `seed`: of the tables.
-        - `options`: `longest`, `include_singles`, `include_all_pairs`.
+        - `symbols`, `functions`: how many there are; the first half of the functions is group a.
+        - `forward`: whether the symbol is written first.
+        - `seed`: the seed of the tables.
+        - `options`: `longest`, `include_singles`, `include_all_pairs`, `estimate_counts`.
         """
         lookup = _lookup(symbols, functions, forward, np.random.default_rng(seed))
         trained, tested, every = _two_groups(functions)
@@ -97,8 +102,8 @@ class TableLookupPatterns:
 
         **Arguments:** as those of `alternating`, and
 
-        - `overlap`: functions of the group o, the first ones.
-        - `shared`: symbols that each of them is applied to after both.
+        - `overlap`: the number of functions in group o, which are the first ones.
+        - `shared`: the number of symbols that each of them is applied to after both.
         """
         if overlap < 0 or functions <= overlap or (functions - overlap) % 4:
             raise ValueError(
@@ -131,17 +136,18 @@ class TableLookupPatterns:
 
         **Arguments:**
 
-        - `train`: items in training beside those that it must have; if none, all that `fill` allows
-            without `iid`.
+        - `train`: the number of items in training beside those that it must have; None: all that
+            `fill` allows, minus `iid`.
         - `iid`, `ood`: sizes of the tests, and of `diagnostics` that are not exhaustive.
-        - `fill`: which fraction of all items of a length training and `iid` may have.
-        - `diagnostics`: whether to draw them.
-        - `seed`: of the items.
+        - `fill`: the fraction of all items of a length that training and `iid` may have.
+        - `diagnostics`: whether the sets of `diagnostics` are drawn, too.
+        - `seed`: the seed of the items.
         """
         tables, rng = np.asarray(self.lookup.tables), np.random.default_rng(seed)
         lengths = range(1 if self.include_singles else 2, self.longest + 1)
         count = None if train is None else train + iid
-        pool = rng.permutation(self.trained.different(tables, lengths, count, rng, fill))
+        pool = self.trained.different(tables, lengths, count, rng, fill, self.estimate_counts)
+        pool = rng.permutation(pool)
         forced = self._forced(tables)
         is_forced = np.isin(_counts(pool), np.unique(_counts(forced)))
         free = np.flatnonzero(~is_forced)
@@ -273,5 +279,5 @@ def _stages(
 
 
 def _counts(rows: Rows) -> Int[np.ndarray, " items"]:
-    """The functions of each item."""
+    """The number of functions in each item."""
     return (rows >= 0).sum(axis=1) - 1

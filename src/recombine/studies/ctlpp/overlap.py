@@ -207,7 +207,12 @@ study = Study(
         "paper": Preset(
             seeds=5,
             conditions=PUBLISHED,
-            settings={**AS_PUBLISHED, "variant": "S", "include_all_pairs": True},
+            settings={
+                **AS_PUBLISHED,
+                "variant": "S",
+                "include_all_pairs": True,
+                "estimate_counts": True,
+            },
             cost="an accelerator; 300 runs of 18 to 217 min on one P100",
         ),
     },

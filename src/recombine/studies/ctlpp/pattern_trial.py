@@ -90,9 +90,11 @@ class Config:
     """Of A and R: train every function alone on every symbol."""
     include_all_pairs: bool = False
     """Train all items of two functions that training allows."""
+    estimate_counts: bool = False
+    """Of S: draw half of the published estimate of the items of a length, not half of the items."""
     train: int | None = None
     """Items to draw for training, beside those that it must have; none: half of all that there
-    are, less the IID tests."""
+    are, minus the IID tests."""
     evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
@@ -141,6 +143,7 @@ def task_of(config: Config, seed: int) -> tasks.TableLookupPatterns:
     make = tasks.TableLookupPatterns
     options: dict[str, Any] = {
         "longest": config.longest, "include_all_pairs": config.include_all_pairs, "seed": seed,
+        "estimate_counts": config.estimate_counts,
     }  # fmt: skip
     sizes = (config.symbols, config.functions)
     if config.variant == "S":
