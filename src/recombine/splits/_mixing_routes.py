@@ -173,7 +173,7 @@ class _TrackedWalk:
     def _find(self) -> None:
         """Find the slowest modes and the furthest route."""
         blocks = self._iterate()
-        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.95 * self._mu):
+        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.97 * self._mu):
             self._invert()
         if not blocks:
             self._iterate()
@@ -192,7 +192,7 @@ class _TrackedWalk:
         start[:, -1] = self._rng.standard_normal(len(root))
         basis = _orthonormal(start, constant)
         images = operator(basis)
-        wanted = 1e-4
+        wanted = 1e-5
         for blocks in itertools.count(1):
             sizes, weights = np.linalg.eigh(basis.T @ images)
             sizes, weights = sizes[::-1], weights[:, ::-1]
@@ -242,9 +242,10 @@ def _distances(inputs: np.ndarray, outputs: np.ndarray, trained: np.ndarray) -> 
 
 def _first_of_largest(apart: np.ndarray) -> Route:
     # Rounded, so that of routes that are alike the first is chosen on any machine.
-    nearly = np.argwhere(apart >= apart.max() - 2e-9)
-    i, j = nearly[np.argmax(np.round(apart[tuple(nearly.T)], 9))]
-    return int(i), int(j)
+    nearly = np.flatnonzero(apart >= apart.max() - 2e-9)
+    values = apart[np.unravel_index(nearly, apart.shape)]
+    i, j = divmod(int(nearly[np.argmax(np.round(values, 9))]), apart.shape[1])
+    return i, j
 
 
 def _orthonormal(block: np.ndarray, others: np.ndarray) -> np.ndarray:
