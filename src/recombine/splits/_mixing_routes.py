@@ -134,9 +134,7 @@ class _TrackedWalk:
         self._columns[j] += 1
         if np.linalg.det(change) > 1e-3:
             left = images @ np.linalg.solve(change, weights)
-            self._inverse = blas.dgemm(
-                -1, left, images, 1, self._inverse, trans_b=1, overwrite_c=1
-            )
+            self._inverse = blas.dgemm(-1, left, images, 1, self._inverse, trans_b=1, overwrite_c=1)
         else:  # the slowest mode has become slower than sigma
             self._invert()
         self._find()
