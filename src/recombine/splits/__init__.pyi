@@ -22,10 +22,10 @@ from ._masks import layered_codes as layered_codes
 from ._masks import masks_of as masks_of
 from ._masks import ring_masks as ring_masks
 from ._masks import up_to_k_hot_masks as up_to_k_hot_masks
+from ._mixing_routes import mixing_routes as mixing_routes
 from ._route_graph import RouteComponent as RouteComponent
 from ._route_graph import joining_routes as joining_routes
 from ._route_graph import mask_family as mask_family
-from ._route_graph import mixing_routes as mixing_routes
 from ._route_graph import route_components as route_components
 from ._route_graph import spectral_gap as spectral_gap
 from ._routes import diagonal_mask as diagonal_mask

@@ -6,9 +6,10 @@ value active in each.
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from jaxtyping import ArrayLike, Bool
+from jaxtyping import ArrayLike, Bool, Int
 
 Combination = tuple[Hashable, ...]
 Value = tuple[str, Hashable]
@@ -62,20 +63,32 @@ class FactorTable:
 
         Factors with fewer values than others are padded with values that never occur.
         """
-        codes = np.zeros((len(self), len(self.factors), max(map(len, self.values))), bool)
+        return np.asarray(self.numbers[..., None] == np.arange(max(map(len, self.values))))
+
+    @cached_property
+    def numbers(self) -> Int[np.ndarray, "combinations factors"]:
+        """The place of every value among the values of its factor."""
+        return self.numbers_of(self.combinations)
+
+    def numbers_of(
+        self, combinations: Sequence[Combination]
+    ) -> Int[np.ndarray, "combinations factors"]:
+        """The numbers of other combinations of the same values."""
+        numbers = np.zeros((len(combinations), len(self.factors)), np.int64)
         for f, values in enumerate(self.values):
             number = {value: v for v, value in enumerate(values)}
-            codes[np.arange(len(self)), f, [number[row[f]] for row in self.combinations]] = True
-        return codes
+            numbers[:, f] = [number[row[f]] for row in combinations]
+        return numbers
+
+    def combination(self, numbers: Sequence[int]) -> Combination:
+        """The combination that has these numbers."""
+        return tuple(values[v] for values, v in zip(self.values, numbers, strict=True))
 
     def of_codes(
         self, codes: Bool[ArrayLike, "combinations factors values"]
     ) -> tuple[Combination, ...]:
         """The combinations that codes stand for, such as those that a split holds out."""
-        return tuple(
-            tuple(values[v] for values, v in zip(self.values, row, strict=True))
-            for row in np.argmax(np.asarray(codes, bool), axis=-1)
-        )
+        return tuple(map(self.combination, np.argmax(np.asarray(codes, bool), axis=-1).tolist()))
 
     def find(self, factor: str, value: Hashable) -> tuple[int, int]:
         """The layer and module of the codes that stand for a value."""

@@ -1,14 +1,12 @@
 """Which combinations of factors to add so that the others are supported, and as few as possible."""
 
+from collections import deque
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Bool
 
+from ._additive_effects import AdditiveEffects
 from ._factors import Combination, FactorTable
-
-_TOLERANCE = 1e-6
 
 Part = tuple[tuple[Hashable, ...], ...]
 """Values that combinations join: those of the first factor, of the second, ..."""
@@ -24,30 +22,19 @@ def joining_combinations(
     least as many as one factor has unseen values. Serving the factors with the most unseen values
     first, and parts where none is left, takes no more than that.
     """
-    hub, *parts = sorted(components, key=lambda part: -sum(map(len, part)))
-    left = [list(values) for values in unseen]
+    hub, *others = sorted(components, key=lambda part: -sum(map(len, part)))
+    parts, left = deque(others), [deque(values) for values in unseen]
     added: list[Combination] = []
     while parts or any(left):
         combination = [own[len(added) % len(own)] for own in hub]
         # The first stays with the hub: the factor that has the fewest values left to join.
         for f in sorted(range(len(left)), key=lambda f: len(left[f]))[1:]:
             if left[f]:
-                combination[f] = left[f].pop(0)
+                combination[f] = left[f].popleft()
             elif parts:
-                combination[f] = parts.pop(0)[f][0]
+                combination[f] = parts.popleft()[f][0]
         added.append(tuple(combination))
     return tuple(added)
-
-
-def are_determined(
-    trained: Bool[np.ndarray, "trained factors values"],
-    asked: Bool[np.ndarray, "asked factors values"],
-) -> Bool[np.ndarray, " asked"]:
-    """Whether trained combinations determine others, if every value has an effect and these add up.
-
-    That is so if the one-hot code of a combination is a weighted sum of trained codes.
-    """
-    return np.linalg.norm(_residual(_flat(asked), _span(trained)), axis=1) < _TOLERANCE
 
 
 def determining_combinations(
@@ -64,30 +51,12 @@ def determining_combinations(
     - `trained`: the trained combinations, in a table that knows the unseen values as well.
     - `joining`: combinations that join all parts and values.
     """
-    added = list(joining)
-    first = trained.combinations[0]
-    span = _span(replace(trained, combinations=(*trained, *added)).codes)
+    numbers = np.concatenate([trained.numbers, trained.numbers_of(joining)])
+    effects = AdditiveEffects(numbers, [len(values) for values in trained.values])
+    candidates = np.repeat(numbers[:1], sum(map(len, trained.values)), axis=0)
+    start = 0
     for f, values in enumerate(trained.values):
-        for value in values:
-            candidate = (*first[:f], value, *first[f + 1 :])
-            residual = _residual(_flat(replace(trained, combinations=(candidate,)).codes), span)
-            size = np.linalg.norm(residual)
-            if size > _TOLERANCE:
-                span = np.vstack([span, residual / size])
-                added.append(candidate)
-    return tuple(added)
-
-
-def _flat(codes: np.ndarray) -> np.ndarray:
-    return codes.reshape(len(codes), -1).astype(float)
-
-
-def _span(codes: np.ndarray) -> np.ndarray:
-    """Orthonormal rows that span the codes."""
-    # The Gram matrix of the columns is small for any number of combinations.
-    size, directions = np.linalg.eigh(_flat(codes).T @ _flat(codes))
-    return directions[:, size > 10 * len(size) * np.finfo(float).eps * size.max()].T
-
-
-def _residual(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
-    return rows - rows @ span.T @ span
+        candidates[start : start + len(values), f] = np.arange(len(values))
+        start += len(values)
+    chosen = candidates[effects.independent(candidates)]
+    return (*joining, *(trained.combination(row) for row in chosen.tolist()))

@@ -57,16 +57,15 @@ def spectral_gap(mask: Bool[ArrayLike, "M_in M_out"]) -> float:
         return 0.0
     if 1 in trained.shape:
         return 1.0
-    return _slowest_mode(trained)[0]
+    return float(np.clip(1 - np.sqrt(np.prod(relative_singular_values(trained))), 0, 1))
 
 
-def _slowest_mode(trained: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """The gap of a connected mask, and where its slowest mode places inputs and outputs."""
-    rows, columns = np.sqrt(trained.sum(1)), np.sqrt(trained.sum(0))
-    plain = np.linalg.svd(trained.astype(float), compute_uv=False)
-    U, normalised, Vt = np.linalg.svd(trained / np.outer(rows, columns), full_matrices=False)
-    relative = np.sqrt(plain[1] / plain[0] * normalised[1] / normalised[0])
-    return float(np.clip(1 - relative, 0, 1)), U[:, 1] / rows, Vt[1] / columns
+def relative_singular_values(mask: Bool[ArrayLike, "M_in M_out"]) -> tuple[float, float]:
+    """The second singular value over the first: of the mask, and of the normalised mask."""
+    trained = np.asarray(mask, float)
+    normalised = trained / np.sqrt(np.outer(trained.sum(1), trained.sum(0)))
+    plain, walk = (np.linalg.svd(m, compute_uv=False) for m in (trained, normalised))
+    return float(plain[1] / plain[0]), float(walk[1] / walk[0])
 
 
 def mask_family(mask: Bool[ArrayLike, "M_in M_out"]) -> Family:
@@ -123,25 +122,4 @@ def joining_routes(components: Sequence[RouteComponent]) -> tuple[Route, ...]:
             routes.append((part.inputs[0], hub.outputs[n % len(hub.outputs)]))
         else:
             routes.append((hub.inputs[n % len(hub.inputs)], part.outputs[0]))
-    return tuple(routes)
-
-
-def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Route, ...]:
-    """Few routes (input, output) whose training would raise the spectral gap to `gap`.
-
-    First those that join the components; then, one at a time, the one between the domains that the
-    slowest mode of the random walk sets furthest apart (a greedy choice, not the minimum).
-    """
-    trained = np.array(mask, bool)
-    routes = list(joining_routes(route_components(trained)))
-    trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
-    while not (1 in trained.shape or trained.all()):
-        reached, inputs, outputs = _slowest_mode(trained)
-        if reached >= gap:
-            break
-        # Rounded, so that of routes that are alike the first is chosen on any machine.
-        apart = np.where(trained, -np.inf, np.round((inputs[:, None] - outputs) ** 2, 9))
-        i, j = np.unravel_index(np.argmax(apart), apart.shape)
-        trained[i, j] = True
-        routes.append((int(i), int(j)))
     return tuple(routes)

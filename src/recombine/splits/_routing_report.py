@@ -7,13 +7,13 @@ from typing import SupportsFloat
 import numpy as np
 from jaxtyping import ArrayLike, Bool
 
+from ._mixing_routes import mixing_routes
 from ._route_graph import (
     Family,
     Route,
     RouteComponent,
     joining_routes,
     mask_family,
-    mixing_routes,
     route_components,
     spectral_gap,
 )

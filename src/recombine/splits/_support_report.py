@@ -1,22 +1,22 @@
 """Can the trained combinations of a table support the others? Checked before any training."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Literal, TypeVar
 
+import numpy as np
+
+from ._additive_effects import AdditiveEffects, joined_columns
 from ._factors import Combination, FactorTable, Table, Value, rows_with
-from ._missing_combinations import (
-    Part,
-    are_determined,
-    determining_combinations,
-    joining_combinations,
-)
-from ._support import connected_support
+from ._missing_combinations import Part, determining_combinations, joining_combinations
 
 Place = Literal["trained", "within", "undetermined", "across", "new"]
 
 _SHOWN = 8
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,57 @@ class SupportReport:
         chosen = tuple(combination)
         if len(chosen) != len(self.trained.factors):
             raise ValueError(f"a combination has one value of each of {list(self.trained.factors)}")
-        return _places(self.trained, self.components, (chosen,))[0]
+        return self._places((chosen,))[0]
 
-    @property
+    @cached_property
     def to_add(self) -> tuple[Combination, ...]:
         """Fewest combinations whose training would make the support compositional and connected
         (S1 and S2)."""
         return joining_combinations(self.components, self._unseen_values)
 
-    @property
+    @cached_property
     def to_determine(self) -> tuple[Combination, ...]:
         """Fewest combinations whose training would meet S1 to S3: `to_add`, and others."""
         pairs = zip(self.trained.values, self._unseen_values, strict=True)
         known = replace(self.trained, values=tuple(seen + new for seen, new in pairs))
         return determining_combinations(known, self.to_add)
+
+    def _places(self, combinations: Sequence[Combination]) -> list[Place]:
+        """Where every combination stands."""
+        places: list[Place] = []
+        for combination in combinations:
+            parts = {self._homes.get(place) for place in enumerate(combination)}
+            if None in parts:
+                places.append("new")
+            elif len(parts) > 1:
+                places.append("across")
+            else:
+                places.append("trained" if combination in self._known else "within")
+        recombined = [n for n, place in enumerate(places) if place == "within"]
+        if recombined:
+            asked = self.trained.numbers_of([combinations[n] for n in recombined])
+            determined = self._effects.are_determined(asked)
+            for n in np.array(recombined)[~determined].tolist():
+                places[n] = "undetermined"
+        return places
+
+    @cached_property
+    def _homes(self) -> dict[tuple[int, Hashable], int]:
+        """The part to which every value belongs."""
+        return {
+            (f, value): number
+            for number, part in enumerate(self.components)
+            for f, values in enumerate(part)
+            for value in values
+        }
+
+    @cached_property
+    def _known(self) -> frozenset[Combination]:
+        return frozenset(self.trained)
+
+    @cached_property
+    def _effects(self) -> AdditiveEffects:
+        return AdditiveEffects(self.trained.numbers, [len(v) for v in self.trained.values])
 
     @property
     def _unseen_values(self) -> list[tuple[Hashable, ...]]:
@@ -110,17 +147,17 @@ class SupportReport:
             _line(
                 self.compositional,
                 "S1 every value is trained",
-                f"S1 values that are never trained: {_shown(map(_value, self.unseen))}",
+                f"S1 values that are never trained: {_shown(self.unseen, _value)}",
             ),
             _line(
                 self.connected,
                 "S2 trained combinations join all values",
                 f"S2 trained combinations fall into {len(self.components)} parts that share"
-                f" nothing: {_shown((_part(factors, p) for p in self.components), between='; ')}",
+                f" nothing: {_shown(self.components, lambda part: _part(factors, part), '; ')}",
             ),
         ]
         if to_add:
-            lines.append(f"     train also, to join them: {_shown(map(_combination, to_add))}")
+            lines.append(f"     train also, to join them: {_shown(to_add, _combination)}")
         lines.append(
             _line(
                 not to_determine,
@@ -130,7 +167,7 @@ class SupportReport:
         )
         further = to_determine[len(to_add) :]
         if further:
-            lines.append(f"     train also, to tell them: {_shown(map(_combination, further))}")
+            lines.append(f"     train also, to tell them: {_shown(further, _combination)}")
         return "\n".join(lines + self._describe_tested(total))
 
     def _describe_tested(self, total: int) -> list[str]:
@@ -158,7 +195,7 @@ class SupportReport:
                 f"S4 only {len(self.within)} of {tested} tested combinations are supported",
             ),
             *(
-                f"     {why}: {_shown(map(_combination, combinations))}"
+                f"     {why}: {_shown(combinations, _combination)}"
                 for why, combinations in failing.items()
                 if combinations
             ),
@@ -199,26 +236,23 @@ def support_report(
     trained = FactorTable.of(train, factors)
     if len(trained.factors) < 2:
         raise ValueError("one factor alone has no combinations; give two factors or more")
-    components = tuple(
-        tuple(
-            tuple(value for v, value in enumerate(values) if (f, v) in part)
-            for f, values in enumerate(trained.values)
-        )
-        for part in map(set, connected_support(trained.codes, across_layers=True).components)
-    )
-    unseen: list[Value] = []
+    report = SupportReport(trained, (), _components(trained), (), (), (), ())
+    if test is None:
+        return report
+    tested = FactorTable.of(rows_with(test, trained.factors), trained.factors)
     found: dict[Place, list[Combination]] = {}
-    if test is not None:
-        tested = FactorTable.of(rows_with(test, trained.factors), trained.factors)
-        places = _places(trained, components, tested.combinations)
-        for place, combination in zip(places, tested, strict=True):
-            found.setdefault(place, []).append(combination)
-        for factor, seen, asked in zip(trained.factors, trained.values, tested.values, strict=True):
-            unseen += [(factor, value) for value in asked if value not in set(seen)]
-    return SupportReport(
-        trained,
-        tuple(unseen),
-        components,
+    for place, combination in zip(report._places(tested.combinations), tested, strict=True):
+        found.setdefault(place, []).append(combination)
+    return replace(
+        report,
+        unseen=tuple(
+            (factor, value)
+            for factor, seen, asked in zip(
+                trained.factors, map(set, trained.values), tested.values, strict=True
+            )
+            for value in asked
+            if value not in seen
+        ),
         within=tuple(found.get("within", ())),
         undetermined=tuple(found.get("undetermined", ())),
         across=tuple(found.get("across", ())),
@@ -226,33 +260,19 @@ def support_report(
     )
 
 
-def _places(
-    trained: FactorTable, components: Sequence[Part], combinations: Sequence[Combination]
-) -> list[Place]:
-    """Where every combination stands."""
-    homes = {
-        (f, value): number
-        for number, part in enumerate(components)
-        for f, values in enumerate(part)
-        for value in values
-    }
-    known = set(trained)
-    places: list[Place] = []
-    for combination in combinations:
-        parts = {homes.get(place) for place in enumerate(combination)}
-        if None in parts:
-            places.append("new")
-        elif len(parts) > 1:
-            places.append("across")
-        else:
-            places.append("trained" if combination in known else "within")
-    recombined = [n for n, place in enumerate(places) if place == "within"]
-    if recombined:
-        asked = replace(trained, combinations=tuple(combinations[n] for n in recombined))
-        determined = are_determined(trained.codes, asked.codes)
-        for n, is_determined in zip(recombined, determined, strict=True):
-            places[n] = "within" if is_determined else "undetermined"
-    return places
+def _components(trained: FactorTable) -> tuple[Part, ...]:
+    """The values of every factor in each connected part, parts in the order of their values."""
+    sizes = [len(values) for values in trained.values]
+    columns = trained.numbers + np.cumsum([0, *sizes[:-1]])
+    first = np.repeat(columns[:, :1], columns.shape[1] - 1, axis=1)
+    labels = joined_columns(first.ravel(), columns[:, 1:].ravel(), sum(sizes))
+    seen = np.unique(columns)
+    parts: dict[int, list[list[Hashable]]] = {}
+    every = [(f, value) for f, values in enumerate(trained.values) for value in values]
+    for column, label in zip(seen.tolist(), labels[seen].tolist(), strict=True):
+        f, value = every[column]
+        parts.setdefault(label, [[] for _ in sizes])[f].append(value)
+    return tuple(tuple(map(tuple, part)) for part in parts.values())
 
 
 def _line(holds: bool, yes: str, no: str) -> str:
@@ -269,12 +289,11 @@ def _combination(combination: Combination) -> str:
 
 def _part(factors: Sequence[str], part: Part) -> str:
     return ", ".join(
-        f"{factor} {_shown(map(str, values), between=' | ')}"
+        f"{factor} {_shown(values, str, ' | ')}"
         for factor, values in zip(factors, part, strict=True)
     )
 
 
-def _shown(texts: Iterable[str], between: str = ", ") -> str:
-    listed = list(texts)
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return between.join(listed[:_SHOWN]) + more
+def _shown(items: Sequence[_Item], text: Callable[[_Item], str], between: str = ", ") -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return between.join(map(text, items[:_SHOWN])) + more

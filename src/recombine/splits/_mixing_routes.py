@@ -1,0 +1,253 @@
+"""Which routes to train so that trained routes mix the domains well, chosen one at a time.
+
+Every choice looks at the slowest mode of the random walk along trained routes. Small masks are
+decomposed anew for every choice. For large ones a decomposition is made once and kept up to date,
+since a new route changes the matrix whose inverse has the slow modes by one outer product.
+"""
+
+import itertools
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import ArrayLike, Bool
+from scipy.linalg import blas, eigh, lapack
+
+from ._route_graph import Route, joining_routes, relative_singular_values, route_components
+
+_MOST_DECOMPOSED = 64
+_TRACKED = 6
+_MOST_VECTORS = 150
+_MOST_BLOCKS = 6
+_EXACT = 1e-11
+_GAP_ERROR = 1e-4
+
+
+def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Route, ...]:
+    """Few routes (input, output) whose training would raise the spectral gap to `gap`.
+
+    First those that join the components; then, one at a time, the one between the domains that the
+    slowest mode of the random walk places furthest apart (a greedy choice, not the minimum).
+    """
+    trained = np.array(mask, bool)
+    routes = list(joining_routes(route_components(trained)))
+    trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
+    if 1 in trained.shape:
+        return tuple(routes)
+    walk: _Walk
+    if min(trained.shape) <= _MOST_DECOMPOSED:
+        walk = _DecomposedWalk(trained)
+    else:
+        walk = _TrackedWalk(trained)
+    while not (trained.all() or walk.reaches(gap)):
+        i, j = walk.furthest
+        trained[i, j] = True
+        walk.add(i, j)
+        routes.append((i, j))
+    return tuple(routes)
+
+
+class _Walk(Protocol):
+    """The random walk along trained routes, while routes are added."""
+
+    furthest: Route
+    """The untrained route between the domains that the slowest mode places furthest apart."""
+
+    def reaches(self, gap: float) -> bool:
+        """Whether the spectral gap is at least `gap`."""
+
+    def add(self, i: int, j: int) -> None:
+        """Train one more route."""
+
+
+class _DecomposedWalk:
+    """A walk whose modes are computed anew for every route, by a singular value decomposition."""
+
+    def __init__(self, trained: np.ndarray):
+        self._trained = trained.copy()
+        self._decompose()
+
+    def _decompose(self) -> None:
+        rows, columns = np.sqrt(self._trained.sum(1)), np.sqrt(self._trained.sum(0))
+        plain = np.linalg.svd(self._trained.astype(float), compute_uv=False)
+        U, normalised, Vt = np.linalg.svd(
+            self._trained / np.outer(rows, columns), full_matrices=False
+        )
+        self._gap = 1 - np.sqrt(plain[1] / plain[0] * normalised[1] / normalised[0])
+        apart = _distances(U[:, 1] / rows, Vt[1] / columns, self._trained)
+        self.furthest = _first_of_largest(apart)
+
+    def reaches(self, gap: float) -> bool:
+        return bool(self._gap >= gap)
+
+    def add(self, i: int, j: int) -> None:
+        self._trained[i, j] = True
+        self._decompose()
+
+
+class _TrackedWalk:
+    """A walk whose modes are kept up to date, at a cost quadratic in the number of domains.
+
+    With B the mask, R and C its row and column sums and S = R - B C^-1 B^T, the modes x of the
+    inputs obey S x = mu R x, where 1 - mu is the square of a singular value of R^-1/2 B C^-1/2.
+    Constant x has mu = 0; the slowest mode has the next mu. Shifted to just below that, by sigma,
+    the inverse of S - sigma R is dominated by the slowest modes, and a block Krylov sequence that
+    starts from the former ones finds the new ones in a few steps.
+
+    A route (i, j) adds c / (c + 1) d d^T to S, with d = e_i - B e_j / c and c = C_jj, and
+    e_i e_i^T to R: the inverse follows by the formula of Woodbury.
+    """
+
+    def __init__(self, trained: np.ndarray):
+        self._transposed = trained.shape[0] > trained.shape[1]
+        self._B = np.array(trained.T if self._transposed else trained, float)
+        self._trained = self._B > 0
+        self._rows, self._columns = self._B.sum(1), self._B.sum(0)
+        self._rng = np.random.default_rng(0)
+        size = len(self._B)
+        wanted = (1, min(_TRACKED, size - 1))
+        values, self._modes = eigh(self._S(), np.diag(self._rows), subset_by_index=wanted)
+        self._plain_modes: np.ndarray | None = None
+        self._mu = max(values[0], 0.0)
+        self._invert()
+        self._find()
+
+    def add(self, i: int, j: int) -> None:
+        if self._transposed:
+            i, j = j, i
+        c = self._columns[j]
+        d = -self._B[:, j] / c
+        d[i] += 1
+        # Of the vectors d, e_i and the row sums; the inverse of the last is constant.
+        own = self._constant * self._rows.sum() - self._sigma
+        images = np.stack([self._inverse @ d, self._inverse[:, i], np.full(len(d), 1 / own)], 1)
+        products = np.stack([d @ images, images[i], self._rows @ images])
+        weights = np.array(
+            [
+                [c / (c + 1), 0, 0],
+                [0, self._constant - self._sigma, self._constant],
+                [0, self._constant, 0],
+            ]
+        )
+        change = np.eye(3) + weights @ products
+        self._B[i, j], self._trained[i, j] = 1, True
+        self._rows[i] += 1
+        self._columns[j] += 1
+        if np.linalg.det(change) > 1e-3:
+            left = images @ np.linalg.solve(change, weights)
+            self._inverse = blas.dgemm(-1, left, images, 1, self._inverse, trans_b=1, overwrite_c=1)
+        else:  # the slowest mode has become slower than sigma
+            self._invert()
+        self._find()
+
+    def reaches(self, gap: float) -> bool:
+        # An estimate is enough to see that the gap is far from it.
+        if self._plain_modes is not None:
+            self._plain_modes = np.linalg.qr(self._B @ (self._B.T @ self._plain_modes))[0]
+            plain = np.linalg.svd(self._B.T @ self._plain_modes, compute_uv=False)
+            relative = plain[1] / plain[0] * np.sqrt(max(1 - self._mu, 0))
+            if 1 - np.sqrt(relative) < gap - _GAP_ERROR:
+                return False
+        size = len(self._B)
+        wanted = (max(size - _TRACKED, 0), size - 1)
+        self._plain_modes = eigh(self._B @ self._B.T, subset_by_index=wanted)[1]
+        return bool(1 - np.sqrt(np.prod(relative_singular_values(self._B))) >= gap)
+
+    def _S(self) -> np.ndarray:
+        return np.diag(self._rows) - (self._B / self._columns) @ self._B.T
+
+    def _invert(self) -> None:
+        """Invert S - sigma R anew, with a multiple of the row sums' outer product for constants."""
+        self._constant = 2 / self._rows.sum()
+        S = self._S() + self._constant * np.outer(self._rows, self._rows)
+        self._sigma = 0.98 * self._mu
+        while True:
+            factor, failed = lapack.dpotrf(S - self._sigma * np.diag(self._rows), lower=1)
+            if not failed:
+                break
+            self._sigma *= 0.8
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        self._inverse = np.asfortranarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+    def _find(self) -> None:
+        """Find the slowest modes and the furthest route."""
+        blocks = self._iterate()
+        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.97 * self._mu):
+            self._invert()
+        if not blocks:
+            self._iterate()
+
+    def _iterate(self) -> int:
+        """The number of blocks that were needed; 0 if the inverse has lost its precision."""
+        root = np.sqrt(self._rows)[:, None]
+        constant = root / np.linalg.norm(root)
+
+        def operator(u: np.ndarray) -> np.ndarray:
+            u = root * (self._inverse @ (root * u))
+            return u - constant @ (constant.T @ u)
+
+        start = self._modes * root
+        # One random vector, since a mode to which all former ones are orthogonal may become slow.
+        start[:, -1] = self._rng.standard_normal(len(root))
+        basis = _orthonormal(start, constant)
+        images = operator(basis)
+        wanted = 1e-5
+        for blocks in itertools.count(1):
+            sizes, weights = np.linalg.eigh(basis.T @ images)
+            sizes, weights = sizes[::-1], weights[:, ::-1]
+            residual = images @ weights[:, 0] - sizes[0] * (basis @ weights[:, 0])
+            error = np.linalg.norm(residual) / sizes[0]
+            separation = 1 - sizes[1] / sizes[0] if len(sizes) > 1 else 1.0
+            room = min(_MOST_VECTORS, len(root) - 1) - basis.shape[1]
+            exact = bool(error < _EXACT or not room)
+            if exact or error < wanted * separation:
+                self._modes = (basis @ weights[:, : self._modes.shape[1]]) / root
+                self._mu = self._sigma + 1 / sizes[0]
+                if self._choose(error / separation, exact):
+                    return blocks
+                if exact:
+                    break
+                wanted *= 1e-3
+            block = images[:, -_TRACKED:][:, :room]
+            block = _orthonormal(block, np.hstack([constant, basis]))
+            basis = np.hstack([basis, block])
+            images = np.hstack([images, operator(block)])
+        return 0
+
+    def _choose(self, error: float, exact: bool) -> bool:
+        """Choose the furthest route if the slowest mode is known well enough to tell."""
+        x = self._modes[:, 0]
+        y = (x @ self._B) / self._columns
+        squared = y @ (self._columns * y)
+        # The inverse may have lost its precision: the residual of the walk itself tells.
+        residual = np.sqrt(self._rows) * ((self._B @ y) / self._rows - squared * x)
+        if np.linalg.norm(residual) > 10 * max(_EXACT, error):
+            return False
+        apart = _distances(x, y / np.sqrt(max(squared, 1e-300)), self._trained)
+        if self._transposed:
+            apart = apart.T
+        self.furthest = _first_of_largest(apart)
+        best = apart[self.furthest]
+        return exact or np.count_nonzero(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1
+
+
+def _distances(inputs: np.ndarray, outputs: np.ndarray, trained: np.ndarray) -> np.ndarray:
+    """Squared distances of inputs and outputs where the route between them is untrained."""
+    apart = np.subtract.outer(inputs, outputs)
+    apart *= apart
+    apart[trained] = -np.inf
+    return apart
+
+
+def _first_of_largest(apart: np.ndarray) -> Route:
+    # Rounded, so that of routes that are alike the first is chosen on any machine.
+    nearly = np.flatnonzero(apart >= apart.max() - 2e-9)
+    values = apart[np.unravel_index(nearly, apart.shape)]
+    i, j = divmod(int(nearly[np.argmax(np.round(values, 9))]), apart.shape[1])
+    return i, j
+
+
+def _orthonormal(block: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that span the block and are orthogonal to others."""
+    for _ in range(2):
+        block = np.linalg.qr(block - others @ (others.T @ block))[0]
+    return block
