@@ -82,6 +82,7 @@ from ._sequence_classifiers import residual_data_router as residual_data_router
 from ._sequence_classifiers import transformer as transformer
 from ._shared_pathways import SharedPathways as SharedPathways
 from ._sinusoids import sinusoids as sinusoids
+from ._towers import Towers as Towers
 from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
 from ._two_layer import decoupled_pathways as decoupled_pathways
 from ._two_layer import pathway_graph as pathway_graph

@@ -3,37 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from ..learning._measures import class_scores as class_scores
 from ..tasks._labelled_sequences import LabelledSequences
 
 Classifier = Callable[[Int[Array, "batch length"], Int[Array, " batch"]], Float[Array, "batch out"]]
-
-
-@eqx.filter_jit
-def class_scores(
-    model: Classifier, sequences: LabelledSequences, *, at_once: int = 512
-) -> Float[Array, "items out"]:
-    """What `model` makes of every sequence, a part of them at a time.
-
-    **Arguments:**
-
-    - `model`: maps tokens and lengths to one vector a sequence: a classifier to its scores, or a
-        method of it to whatever else is asked.
-    - `sequences`: any number of them.
-    - `at_once`: the most sequences to work on at a time, to save memory.
-    """
-    count = len(sequences)
-    parts = -(-count // at_once)
-    size = -(-count // parts)
-    # The last part is filled up with sequences that come twice.
-    places = (jnp.arange(parts * size) % count).reshape(parts, size)
-    scores = jax.lax.map(lambda p: model(sequences.tokens[p], sequences.lengths[p]), places)
-    return scores.reshape(parts * size, -1)[:count]
 
 
 def is_right(model: Classifier, sequences: LabelledSequences) -> Bool[np.ndarray, " items"]:

@@ -24,6 +24,7 @@ from ._counterexamples import wider_student as wider_student
 from ._diagonalization import Diagonalization as Diagonalization
 from ._diagonalization import check_diagonalizable as check_diagonalizable
 from ._extended_model import ExtendedModel as ExtendedModel
+from ._gradient_flow import gradient_flow as gradient_flow
 from ._gradient_propositions import DerivativeAndInformation as DerivativeAndInformation
 from ._gradient_propositions import FirstStep as FirstStep
 from ._gradient_propositions import GradientByOutput as GradientByOutput
