@@ -19,34 +19,29 @@ Result = TypeVar("Result")
 OF_OBJECTIVE, OF_PREPARE = 2**31 - 1, 2**31 - 2
 
 
-def size_of(data: Any) -> int:
+def _size(data: Any) -> int:
     """The number of examples in a PyTree of arrays."""
     return len(jax.tree.leaves(data)[0])
 
 
-def take(data: Any, places: Int[Array, " chosen"]) -> Any:
+def _take(data: Any, places: Int[Array, " chosen"]) -> Any:
     """The examples at these places."""
     return jax.tree.map(lambda a: a[places], data)
 
 
+def _check_batch(batches: Any) -> None:
+    """Refuse a batch that is larger than the set, or empty."""
+    size = _size(batches.data)
+    if not 1 <= batches.batch_size <= size:
+        raise ValueError(f"a batch of {batches.batch_size} of {size} examples; use 1 to all")
+
+
 class AbstractBatches(eqx.Module):
-    """The batch of every step. Batches may differ in shape from step to step."""
+    """The batch of every step, where batches differ in shape from step to step."""
 
     @abstractmethod
     def apply(self, use: Callable[[Any], Result], t: Int[Array, ""], key: PRNGKeyArray) -> Result:
         """`use(batch)` for the batch of step t."""
-
-
-class AbstractSampler(AbstractBatches):
-    """Batches that all have one shape."""
-
-    @abstractmethod
-    def __call__(self, t: Int[Array, ""], key: PRNGKeyArray) -> Any:
-        """The batch of step t."""
-
-    def apply(self, use: Callable[[Any], Result], t: Int[Array, ""], key: PRNGKeyArray) -> Result:
-        """`use(batch)` for the batch of step t."""
-        return use(self(t, key))
 
 
 class AbstractStream(eqx.Module):
@@ -62,37 +57,24 @@ class AbstractStream(eqx.Module):
 
 
 Sampler = Callable[[Array, PRNGKeyArray], Any]
-Batches = AbstractBatches | AbstractStream | Sampler
+"""The batch of step t: `sampler(t, key)`."""
+Batches = Sampler | AbstractBatches | AbstractStream
 
 
 def on_batch(
-    batches: Batches,
-    use: Callable[[Any], Result],
-    stream: Any,
-    t: Int[Array, ""],
-    key: PRNGKeyArray,
+    batches: Batches, use: Callable[[Any], Result], t: Array, key: PRNGKeyArray, state: Any = None
 ) -> tuple[Result, Any]:
     """`use(batch)` for the batch of step t, and the state of a stream after it."""
     if isinstance(batches, AbstractStream):
-        batch, stream = batches.next(stream, t, key)
-        return use(batch), stream
+        batch, state = batches.next(state, t, key)
+        return use(batch), state
     if isinstance(batches, AbstractBatches):
-        return batches.apply(use, t, key), stream
-    return use(batches(t, key)), stream
+        return batches.apply(use, t, key), state
+    return use(batches(t, key)), state
 
 
-class Whole(AbstractSampler):
-    """All of a set at every step."""
-
-    data: Any
-
-    def __call__(self, t, key):
-        """All of it."""
-        return self.data
-
-
-class Sampled(AbstractSampler):
-    """Examples that a task draws afresh."""
+class Sampled(eqx.Module):
+    """Examples that a task draws afresh: `task.sample(batch_size, key=key)`."""
 
     task: AbstractTask
     batch_size: int
@@ -100,36 +82,38 @@ class Sampled(AbstractSampler):
     def __check_init__(self):
         check_counts(self, "batch_size")
 
-    def __call__(self, t, key):
-        """`task.sample(batch_size, key=key)`."""
+    def __call__(self, t: Int[Array, ""], key: PRNGKeyArray) -> Any:
+        """The batch of step t."""
         return self.task.sample(self.batch_size, key=key)
 
 
-class Drawn(AbstractSampler):
-    """Examples of a set, drawn with replacement.
+class Drawn(eqx.Module):
+    """Examples of a set, drawn with replacement, or all of it.
 
     **Arguments:**
 
     - `data`: a PyTree of arrays whose first axis is the examples.
-    - `batch_size`: examples per step.
+    - `batch_size`: examples per step; `None`: all of them at every step.
     - `rows`: draw from the first so many only; an array, so that sets of all sizes share one
         program. `None`: from all.
     """
 
     data: Any
-    batch_size: int
+    batch_size: int | None = None
     rows: Int[Array, ""] | None = None
 
     def __check_init__(self):
         check_counts(self, "batch_size")
 
-    def __call__(self, t, key):
-        """The examples at random places."""
-        rows = size_of(self.data) if self.rows is None else self.rows
-        return take(self.data, jax.random.randint(key, (self.batch_size,), 0, rows))
+    def __call__(self, t: Int[Array, ""], key: PRNGKeyArray) -> Any:
+        """The batch of step t."""
+        if self.batch_size is None:
+            return self.data
+        rows = _size(self.data) if self.rows is None else self.rows
+        return _take(self.data, jax.random.randint(key, (self.batch_size,), 0, rows))
 
 
-class Passes(AbstractSampler):
+class Passes(eqx.Module):
     """One pass over a set after another, in its own order.
 
     As in the TensorFlow playground: examples at the end of a pass that do not fill a batch wait,
@@ -141,31 +125,22 @@ class Passes(AbstractSampler):
     batch_size: int
 
     def __check_init__(self):
-        if not 1 <= self.batch_size <= size_of(self.data):
-            raise ValueError(
-                f"a batch of {self.batch_size} of {size_of(self.data)} examples; use 1 to all"
-            )
+        _check_batch(self)
 
     @property
     def updates(self) -> int:
         """Batches per pass."""
-        return size_of(self.data) // self.batch_size
+        return _size(self.data) // self.batch_size
 
-    def __call__(self, t, key):
-        """The examples of update t."""
-        rest = size_of(self.data) - self.updates * self.batch_size
+    def __call__(self, t: Int[Array, ""], key: PRNGKeyArray) -> Any:
+        """The batch of step t."""
         place = t % self.updates
-        batch = jax.tree.map(
-            lambda a: jax.lax.dynamic_slice_in_dim(a, place * self.batch_size, self.batch_size),
-            self.data,
-        )
-        if not rest:
-            return batch
-        waiting = jax.tree.map(lambda a: a[len(a) - rest :], self.data)
-        counts = jnp.where((place == 0) & (t > 0), waiting.weight, 0)
-        return jax.tree.map(
-            lambda *parts: jnp.concatenate(parts), waiting._replace(weight=counts), batch
-        )
+        chosen = place * self.batch_size + jnp.arange(self.batch_size)
+        waiting = jnp.arange(self.updates * self.batch_size, _size(self.data))
+        batch = _take(self.data, jnp.concatenate([waiting, chosen]))
+        counts = jnp.arange(len(batch.weight)) >= len(waiting)
+        counts |= (place == 0) & (t > 0)
+        return batch._replace(weight=jnp.where(counts, batch.weight, 0))
 
 
 class Shuffled(AbstractStream):
@@ -178,25 +153,21 @@ class Shuffled(AbstractStream):
     batch_size: int
 
     def __check_init__(self):
-        if not 1 <= self.batch_size <= size_of(self.data):
-            raise ValueError(
-                f"a batch of {self.batch_size} of {size_of(self.data)} examples; use 1 to all"
-            )
+        _check_batch(self)
 
     def initial(self, key):
-        """An order, and the place in it, at the end: the first batch begins a pass."""
-        size = size_of(self.data)
+        """An order, and a place in it at its end: the first batch begins a pass."""
+        size = _size(self.data)
         return jnp.arange(size), jnp.asarray(size)
 
     def next(self, state, t, key):
         """The next examples in the order of the pass."""
         order, place = state
-        size = len(order)
-        over = place + self.batch_size > size
-        order = jax.lax.cond(over, lambda: jax.random.permutation(key, size), lambda: order)
+        over = place + self.batch_size > len(order)
+        order = jax.lax.cond(over, lambda: jax.random.permutation(key, len(order)), lambda: order)
         place = jnp.where(over, 0, place)
         chosen = jax.lax.dynamic_slice_in_dim(order, place, self.batch_size)
-        return take(self.data, chosen), (order, place + self.batch_size)
+        return _take(self.data, chosen), (order, place + self.batch_size)
 
 
 class Mixture(AbstractBatches):
@@ -212,7 +183,7 @@ class Mixture(AbstractBatches):
     - `shares`: the probability of each, up to a factor.
     """
 
-    sources: tuple["AbstractBatches | Sampler", ...]
+    sources: tuple[Sampler | AbstractBatches, ...]
     shares: Float[Array, " sources"] = eqx.field(converter=jnp.asarray)
 
     def __check_init__(self):
@@ -224,38 +195,37 @@ class Mixture(AbstractBatches):
     @classmethod
     def of_sets(cls, sets: Sequence[Any], batch_size: int) -> "Mixture":
         """Sets that are drawn from with replacement, each as often as it is large."""
-        shares = [float(size_of(part)) for part in sets]
+        shares = [float(_size(part)) for part in sets]
         return cls(tuple(Drawn(part, batch_size) for part in sets), shares)
 
     def apply(self, use, t, key):
         """`use(batch)` for a batch of the source that is drawn."""
         of_source, of_batch = jax.random.split(key)
-        branches = [lambda s=s: on_batch(s, use, None, t, of_batch)[0] for s in self.sources]
+        branches = [lambda s=s: on_batch(s, use, t, of_batch)[0] for s in self.sources]
         if len(branches) == 1:
             return branches[0]()
-        chosen = jax.random.categorical(of_source, jnp.log(self.shares))
-        return jax.lax.switch(chosen, branches)
+        return jax.lax.switch(jax.random.categorical(of_source, jnp.log(self.shares)), branches)
 
 
-class Stages(AbstractSampler):
-    """Batches of one source until step `until`, and of another one from then on."""
+class Stages(eqx.Module):
+    """Batches of one sampler until step `until`, and of another one from then on."""
 
-    first: AbstractSampler
-    then: AbstractSampler
+    first: Sampler
+    then: Sampler
     until: float | Float[Array, ""]
 
-    def __call__(self, t, key):
-        """The batch of the source whose turn it is."""
+    def __call__(self, t: Int[Array, ""], key: PRNGKeyArray) -> Any:
+        """The batch of step t."""
         return jax.lax.cond(t < self.until, lambda: self.first(t, key), lambda: self.then(t, key))
 
 
 class Prepared(AbstractBatches):
     """Batches to which something is done before they are learned from, `prepare(batch, key)`."""
 
-    batches: AbstractBatches
+    batches: Sampler | AbstractBatches
     prepare: Callable[[Any, PRNGKeyArray], Any]
 
     def apply(self, use, t, key):
-        """`use(prepare(batch))`, with a key of its own for `prepare`."""
+        """`use(prepare(batch, key))`, with a key of its own for `prepare`."""
         own = jax.random.fold_in(key, OF_PREPARE)
-        return self.batches.apply(lambda batch: use(self.prepare(batch, own)), t, key)
+        return on_batch(self.batches, lambda batch: use(self.prepare(batch, own)), t, key)[0]

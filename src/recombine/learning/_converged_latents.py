@@ -14,7 +14,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..models._modular_network import ModularNetwork
 from ..tasks._modular_teacher import ModularTeacher
-from ._batches import AbstractSampler
 from ._descent import Descent
 from ._optimizer import AnyOptimizer, adam
 
@@ -82,32 +81,20 @@ def infer_latents(
     return inference(student, teacher, z, start, key=key)
 
 
-class LatentTable(eqx.Module):
-    """A student, and the latent of each of a finite set of tasks."""
-
-    student: ModularNetwork
-    z_hat: Float[Array, "tasks student_modules"]
-
-
-class _Inputs(AbstractSampler):
-    """One fresh batch of inputs for all tasks."""
-
-    teacher: ModularTeacher
-    batch_size: int
-
-    def __call__(self, t, key):
-        return self.teacher.inputs(self.batch_size, key=key)
-
-
 class _TableLoss(eqx.Module):
     """The mean loss over tasks of a student and its latents."""
 
     teacher: ModularTeacher
     z: Float[Array, "tasks modules"]
+    batch_size: int
     observed: PRNGKeyArray
 
+    def batch(self, t, key):
+        return self.teacher.inputs(self.batch_size, key=key)
+
     def __call__(self, model, x, key):
-        return task_losses(model.student(model.z_hat, x), self.teacher.network(self.z, x)).mean()
+        student, z_hat = model
+        return task_losses(student(z_hat, x), self.teacher.network(self.z, x)).mean()
 
     def measure(self, model):
         x = self.teacher.inputs(1024, key=self.observed)
@@ -125,7 +112,8 @@ def persistent_latents(
 ) -> Descent:
     """Learn the student's weights and a table with the latent of every task, together.
 
-    The model is a `LatentTable`. Every step sends one batch of inputs through all tasks.
+    The model is the student with its table `[tasks, student_modules]`. Every step sends one batch
+    of inputs through all tasks.
 
     **Arguments:**
 
@@ -134,13 +122,8 @@ def persistent_latents(
     - `steps`: how many there are; the inputs of the observed loss are drawn as if for one more.
     - `batch_size`: inputs per step.
     """
-    loss = _TableLoss(teacher, z, jax.random.fold_in(key, steps))
-    batches = _Inputs(teacher, batch_size)
-    return Descent(loss, batches, optimizer, key=key, measure=loss.measure)
-
-
-def _key_itself(t, key):
-    return key
+    loss = _TableLoss(teacher, z, batch_size, jax.random.fold_in(key, steps))
+    return Descent(loss, loss.batch, optimizer, key=key, measure=loss.measure)
 
 
 class _ReinferredLoss(eqx.Module):
@@ -149,11 +132,14 @@ class _ReinferredLoss(eqx.Module):
     teacher: ModularTeacher
     start: Float[Array, " student_modules"]
     inference: LatentInference
-    observed: PRNGKeyArray
     num_tasks: int
+    observed: PRNGKeyArray
 
-    def __call__(self, student, drawn, key):
-        task_key, inference_key, input_key = jax.random.split(drawn, 3)
+    def batch(self, t, key):
+        return key
+
+    def __call__(self, student, batch, key):
+        task_key, inference_key, input_key = jax.random.split(batch, 3)
         if self.num_tasks:
             z = self.teacher.latents(self.num_tasks, key=task_key)
         else:
@@ -192,5 +178,5 @@ def reinferred_latents(
     - `num_tasks`: tasks per step, drawn with replacement; 0 for one of every family.
     """
     observed = jax.random.fold_in(key, steps)
-    loss = _ReinferredLoss(teacher, start, inference, observed, num_tasks)
-    return Descent(loss, _key_itself, optimizer, key=key, measure=loss.measure)
+    loss = _ReinferredLoss(teacher, start, inference, num_tasks, observed)
+    return Descent(loss, loss.batch, optimizer, key=key, measure=loss.measure)

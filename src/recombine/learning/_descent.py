@@ -128,7 +128,7 @@ class Descent(AbstractRule[DescentState]):
                 return self._evaluate(state.learns, state, batch, key)[1][0]
 
             key = jax.random.fold_in(self.key, 0)
-            return on_batch(self.batches, use, state.stream, jnp.array(0), key)[0]
+            return on_batch(self.batches, use, jnp.array(0), key, state.stream)[0]
 
         if eqx.filter_eval_shape(first, state):
             values = eqx.filter_jit(first)(state)
@@ -156,7 +156,7 @@ class Descent(AbstractRule[DescentState]):
             evaluate = lambda learns: self._evaluate(learns, state, batch, key)  # noqa: E731
             return jax.grad(evaluate, has_aux=True)(state.learns)
 
-        (gradient, (values, carry)), stream = on_batch(self.batches, use, state.stream, t, key)
+        (gradient, (values, carry)), stream = on_batch(self.batches, use, t, key, state.stream)
         updates, opt_state = self.optimizer.update(gradient, state.opt_state, state.learns)
         learns = optax.apply_updates(state.learns, updates)
         recorded = state.recorded.add(values)

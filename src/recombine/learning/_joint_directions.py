@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ._kernel_directions import draw_batch, log_evidence
+from ..theory._interpolation import log_evidence
+from ._kernel_directions import draw_batch
 from ._loop import AbstractRule
 from ._optimizer import AnyOptimizer, adam
 

@@ -7,34 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..tasks._routes import route_errors, route_means
+from ..tasks._routes import mean_route_loss, route_errors, route_means, summed_route_loss
 from ._gradient import GradientDescent
-
-
-def summed_route_loss(
-    outputs: Float[Array, "M_in M_out items features"],
-    Y: Float[Array, "items features"],
-    mask: Bool[Array, "M_in M_out"],
-) -> Float[Array, ""]:
-    """The loss of the published simulations.
-
-    The sum over trained routes of the squared error averaged over the entries of Y. With n trained
-    routes it is `2 n / features` times the loss of Eq. 1: 8 times in Figure 4.
-    """
-    residual = jnp.where(mask[:, :, None, None], outputs - Y, 0)
-    return jnp.sum(residual**2) / Y.size
-
-
-def mean_route_loss(
-    outputs: Float[Array, "M_in M_out items features"],
-    Y: Float[Array, "items features"],
-    mask: Bool[Array, "M_in M_out"],
-) -> Float[Array, ""]:
-    """The paper's loss (Eq. 1): half the squared error, averaged over examples.
-
-    An example is an item on a trained route.
-    """
-    return route_means(route_errors(outputs, Y), mask).trained / len(Y)
 
 
 class _Routes(eqx.Module):

@@ -1,4 +1,4 @@
-"""How well each route works, trained or not: what rules and probes share."""
+"""How well each route works, trained or not: errors and losses that rules and probes share."""
 
 from typing import NamedTuple
 
@@ -37,3 +37,29 @@ def route_means(
         return jnp.sum(jnp.where(where, values, 0), axis=(0, 1)) / jnp.sum(where)
 
     return RouteMeans(trained=mean(chosen), untrained=mean(~chosen))
+
+
+def summed_route_loss(
+    outputs: Float[Array, "M_in M_out items features"],
+    Y: Float[Array, "items features"],
+    mask: Bool[Array, "M_in M_out"],
+) -> Float[Array, ""]:
+    """The loss of the published simulations.
+
+    The sum over trained routes of the squared error averaged over the entries of Y. With n trained
+    routes it is `2 n / features` times the loss of Eq. 1: 8 times in Figure 4.
+    """
+    residual = jnp.where(mask[:, :, None, None], outputs - Y, 0)
+    return jnp.sum(residual**2) / Y.size
+
+
+def mean_route_loss(
+    outputs: Float[Array, "M_in M_out items features"],
+    Y: Float[Array, "items features"],
+    mask: Bool[Array, "M_in M_out"],
+) -> Float[Array, ""]:
+    """The paper's loss (Eq. 1): half the squared error, averaged over examples.
+
+    An example is an item on a trained route.
+    """
+    return route_means(route_errors(outputs, Y), mask).trained / len(Y)

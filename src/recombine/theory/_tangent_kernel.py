@@ -10,9 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from recombine.learning._loop import AbstractRule
-from recombine.learning._routing import mean_route_loss, summed_route_loss
 from recombine.models._routing import RoutingNetwork
-from recombine.probes._routes import route_errors, route_means
+from recombine.tasks._routes import (
+    mean_route_loss,
+    route_errors,
+    route_means,
+    summed_route_loss,
+)
 
 Outputs = Float[Array, "M_in M_out items features"]
 
@@ -69,7 +73,7 @@ class TangentKernel(eqx.Module):
 class LinearisedDescent(AbstractRule[Outputs]):
     """Gradient descent on the first-order expansion of the routing network.
 
-    The loss is the one that `recombine.learning.RoutingDescent` minimises: the sum over trained
+    The loss is the one that `recombine.learning.routing_descent` minimises: the sum over trained
     routes of the squared error averaged over items and features. The state is the outputs of all
     routes; start from `network.outputs(X)`.
 

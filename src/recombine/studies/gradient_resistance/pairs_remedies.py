@@ -65,7 +65,7 @@ def remedied_pairs(
         pair_situation(task, task_of(images, informative=False), steps, batch, weight_key),
         learning.adam(rate_of(images, None), eps=EPSILON),
         learning.Accuracy({"": seen} | tests, learning.categorical_hinge),
-        key=batch_key,
+        key=jax.random.fold_in(batch_key, 0),
     )
     state, curves = run.train(rule, rule.init(model), steps, name=f"pairs-{remedy}")
     seen_last = {name: 100 * float(values[-1]) for name, values in curves.items()}

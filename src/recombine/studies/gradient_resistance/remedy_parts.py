@@ -22,9 +22,9 @@ class Situation(NamedTuple):
     """Of outputs and a batch."""
     halves: Callable[[Any], tuple[Callable[[Array], Array], Callable[[Array], Array]]]
     """A network up to a hidden layer, and from there on."""
-    informative: learning.AbstractSampler
+    informative: Callable[..., Any]
     """Batches in which X_2 tells something of the target."""
-    uninformative: learning.AbstractSampler
+    uninformative: Callable[..., Any]
     """Batches in which it tells nothing."""
     steps: int
     """Updates of training."""

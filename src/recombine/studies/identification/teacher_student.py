@@ -126,9 +126,9 @@ def trial(config: Config, key, run: Run) -> None:
         together = learning.persistent_latents(
             teacher, z, learning.adam(annealed), config.steps, batch_size=config.batch, key=rule_key
         )
-        table = learning.LatentTable(student, jnp.tile(start, (len(z), 1)))
-        end, seen = run.train(together, together.init(table), config.steps, **observation)
-        student, z_hat = end.model.student, end.model.z_hat
+        untrained = student, jnp.tile(start, (len(z), 1))
+        end, seen = run.train(together, together.init(untrained), config.steps, **observation)
+        student, z_hat = end.model
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
     else:

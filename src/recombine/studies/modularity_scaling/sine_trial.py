@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -242,7 +242,7 @@ def direction_rule(config: Config, x, y, starts: int, key, rows=None):
             x, y, key, config.kernel_batch, learning.adam(config.kernel_rate), config.sigma,
             config.jitter, rows,
         )  # fmt: skip
-    kernel: learning.AbstractDirectionKernel = learning.DistanceKernel(config.sigma)
+    kernel: Any = learning.DistanceKernel(config.sigma)
     if config.projection == "linear":
         kernel = learning.SplitKernel(config.sigma, config.least_cosine)
     return learning.KernelDirections(
@@ -332,14 +332,9 @@ def regression(
     """
     from jax.tree_util import Partial
 
-    batches = (
-        learning.Drawn(given.train, config.batch, rows)
-        if config.batch
-        else learning.Whole(given.train)
-    )
     return learning.Descent(
         learning.mean_squared_error,
-        batches,
+        learning.Drawn(given.train, config.batch or None, rows),
         learning.adam(config.learning_rate),
         key=key,
         measure=Partial(observed, given, rows, given.target.u if closeness else None),
