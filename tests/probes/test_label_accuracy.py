@@ -18,9 +18,9 @@ def first_token(tokens, lengths):
     return jnp.eye(2)[tokens[:, 0] - 1] * lengths[:, None]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
-def test_scores_do_not_depend_on_how_many_are_looked_at_together(at_once):
-    found = probes.class_scores(first_token, SEQUENCES, at_once=at_once)
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 100])
+def test_scores_do_not_depend_on_how_many_are_looked_at_together(batch_size):
+    found = probes.class_scores(first_token, SEQUENCES, batch_size=batch_size)
     np.testing.assert_array_equal(found, [[2, 0], [0, 1], [3, 0], [0, 2], [1, 0]])
 
 

@@ -104,10 +104,3 @@ def adapt(
         (support, keys),
         batch_size=len(keys) if batch_size is None else batch_size,
     )
-
-
-def predict(
-    model: AbstractMetaModel, fast: PyTree[Array], x: Float[Array, "tasks samples inputs"]
-) -> Float[Array, "tasks samples outputs"]:
-    """The predictions of the adapted networks, task by task."""
-    return jax.vmap(model)(x, fast)
