@@ -161,7 +161,7 @@ def test_only_what_is_trainable_learns():
 
 def test_the_network_that_is_kept_is_the_one_that_was_measured_best():
     def measure(model):
-        return {"height": jnp.sin(3 * model.w[0]), "w": model.w}
+        return {"height": jnp.sin(40 * model.w[0]), "w": model.w}
 
     rule = descent(
         optimizer=learning.sgd(0.5), measure=measure, keep=learning.Best("height"), every=2

@@ -297,7 +297,7 @@ u = normal(2, 3, seed=2)
 devices = jax.devices()
 two = jax.sharding.Mesh(np.array(devices[:2]), ("modules",))
 rules = [
-    rule_of(learning.SplitKernel(), x, y, modules=2, batch_size=8, mesh=mesh) for mesh in (None, two)
+    rule_of(learning.SplitKernel(), x, y, modules=2, batch_size=8, mesh=m) for m in (None, two)
 ]
 here, there = (learning.train(rule, rule.init(u), 3, every=3)[0] for rule in rules)
 for a, b in zip(*map(jax.tree.leaves, (here, there)), strict=True):

@@ -14,8 +14,8 @@ U = jnp.eye(2, 3)
 
 def stepped(x, y, rows, steps=3):
     rule = learning.KernelDirections(
-        learning.SplitKernel(), x, y[:, None], jnp.ones((2, 1), bool), KEY, batch_size=8, jitter=1.0,
-        rows=rows,
+        learning.SplitKernel(), x, y[:, None], jnp.ones((2, 1), bool), KEY, batch_size=8,
+        jitter=1.0, rows=rows,
     )  # fmt: skip
     state, step = rule.init(U), eqx.filter_jit(type(rule).step)
     for t in range(steps):

@@ -28,7 +28,6 @@ from ._keep import Best as Best
 from ._kernel_directions import KernelDirections as KernelDirections
 from ._label_losses import categorical_hinge as categorical_hinge
 from ._label_losses import multiclass_hinge as multiclass_hinge
-from ._label_losses import sequence_cross_entropy as sequence_cross_entropy
 from ._label_losses import softmax_cross_entropy as softmax_cross_entropy
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress

@@ -131,7 +131,7 @@ def sgd(rate: Rate, **options: Any) -> Optimizer:
 
 
 def muon(rate: Rate, others: Rate, *, weight_decay: Number = 0.0, b2: Number = 0.999) -> Optimizer:
-    """Muon for matrices (Jordan et al., 2024), and AdamW for all else.
+    """Muon for matrices (Jordan et al., 2024), and AdamW for all else, with Nesterov's momentum.
 
     Muon is momentum with all its singular values made about equal.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
 
 from ..tasks._routes import mean_route_loss, route_errors, route_means, summed_route_loss
 from ._gradient import GradientDescent
@@ -34,9 +34,9 @@ class _Routes(eqx.Module):
 
 
 def routing_descent(
-    X: Float[Array, "items inputs"],
-    Y: Float[Array, "items features"],
-    mask: Bool[Array, "M_in M_out"],
+    X: Float[ArrayLike, "items inputs"],
+    Y: Float[ArrayLike, "items features"],
+    mask: Bool[ArrayLike, "M_in M_out"],
     learning_rate: float | Float[Array, ""],
     measure: Callable[[Any], dict[str, Array]] | None = None,
 ) -> GradientDescent:

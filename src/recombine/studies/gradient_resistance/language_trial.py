@@ -126,7 +126,7 @@ def forced(batch: tasks.SequenceBatch, model: models.Seq2Seq):
     """The loss under teacher forcing, and which sentences are right as a whole."""
     logits, (outputs, lengths) = model(*batch), (batch.outputs, batch.output_lengths)
     return {
-        "loss": learning.sequence_cross_entropy(logits, outputs, lengths),
+        "loss": learning.teacher_forcing_loss(model, batch),
         "right": probes.sentence_matches(logits.argmax(axis=2), outputs, lengths),
     }
 
