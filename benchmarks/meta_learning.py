@@ -61,7 +61,7 @@ def library(name: str) -> tuple[float, float]:
         learning.Adaptation(
             learning.kl_divergence, learner.inner_steps, learning.inner_adamw(learner.inner_rate)
         ),
-        learning.TaskSets({"valid": task.sample(1, key=jax.random.key(1))}),
+        tasks.TaskSets({"valid": task.sample(1, key=jax.random.key(1))}),
         learning.chain(
             learning.clip(learner.clip),
             learning.adamw(learner.outer_rate, weight_decay=learner.weight_decay),

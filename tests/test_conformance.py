@@ -174,7 +174,7 @@ MODELS = {
 META_LEARNING = learning.MetaLearning(
     TASKS["HyperTeacher"],
     learning.Adaptation(learning.kl_divergence, steps=2, batch_size=4),
-    learning.TaskSets({"valid": CASES}),
+    tasks.TaskSets({"valid": CASES}),
     learning.adamw(0.03),
     tasks=8,
 )
@@ -188,7 +188,7 @@ REINFERRED = learning.reinferred_latents(
 STUDENT = MODULAR.student(2, 2, key=jax.random.key(1))
 KERNEL = theory.TangentKernel(ROUTING, ITEMS.X)
 DIRECTIONS = learning.KernelDirections(
-    learning.SplitKernel(),
+    models.SplitKernel(),
     jax.random.normal(KEY, (16, 3)),
     jnp.ones((16, 1)),
     jnp.ones((2, 1), bool),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recombine import learning, models, probes, tasks
-from recombine.learning._joint_directions import AdditiveKernel
+from recombine.models._direction_kernels import AdditiveKernel
 from recombine.theory._interpolation import log_evidence
 
 KEY = jax.random.key(0)

@@ -63,7 +63,7 @@ def rule_of(task=LINES, sets=SETS, steps=2, batch=None, **options):
     adaptation = learning.Adaptation(LOSS, steps=steps, optimizer=inner, batch_size=batch)
     options = {"tasks": 4, "every": 2, "measures": {"output": mean_output}} | options
     return learning.MetaLearning(
-        task, adaptation, learning.TaskSets(sets), options.pop("optimizer", optimizer), **options
+        task, adaptation, tasks.TaskSets(sets), options.pop("optimizer", optimizer), **options
     )
 
 
@@ -205,7 +205,7 @@ def test_steps_are_those_of_adamw_on_clipped_gradients():
 
 
 def test_by_default_long_gradients_are_cut_to_a_norm_of_1_before_adamw():
-    plain = learning.MetaLearning(LINES, rule_of().adaptation, learning.TaskSets(SETS), tasks=4)
+    plain = learning.MetaLearning(LINES, rule_of().adaptation, tasks.TaskSets(SETS), tasks=4)
     last = steps_of(plain, START, 5)[-1].model
     slow, norms = slow_adamw(plain, START, 5, 0.001, 0.01, 1.0)
     assert max(norms) > 1
@@ -320,7 +320,7 @@ def test_a_linear_hypernetwork_learns_a_small_hyperteacher():
     rule = learning.MetaLearning(
         task,
         learning.Adaptation(learning.kl_divergence, steps=5),
-        learning.TaskSets({"valid": episode}),
+        tasks.TaskSets({"valid": episode}),
         learning.chain(learning.clip(1.0), learning.adamw(0.03, weight_decay=0.01)),
         tasks=16,
         every=60,
@@ -330,7 +330,7 @@ def test_a_linear_hypernetwork_learns_a_small_hyperteacher():
 
 
 def test_sets_of_tasks_keep_their_names_and_places():
-    sets = learning.TaskSets(SETS)
+    sets = tasks.TaskSets(SETS)
     assert (sets.names, sets.sizes) == (("a", "b"), (3, 2))
     for name, place in sets.slices().items():
         assert same(jax.tree.map(lambda a, p=place: a[p], sets.episodes), SETS[name])
@@ -338,10 +338,10 @@ def test_sets_of_tasks_keep_their_names_and_places():
 
 def test_sets_that_cannot_be_measured_together_are_refused():
     with pytest.raises(ValueError, match="name one set of tasks at least"):
-        learning.TaskSets({})
+        tasks.TaskSets({})
     fewer = jax.tree.map(lambda a: a[:, :1], SETS["b"])
     with pytest.raises(ValueError, match="must have the same shapes"):
-        learning.TaskSets(SETS | {"b": fewer})
+        tasks.TaskSets(SETS | {"b": fewer})
 
 
 def test_the_state_of_the_outer_optimizer_is_as_long_as_the_slow_parameters():
@@ -357,6 +357,6 @@ def is_adam(part):
 def test_the_best_model_is_chosen_on_the_set_that_is_named_whatever_its_place():
     sets = jax.jit(lambda valid, ood: {"valid": valid, "ood": ood})(*list(SETS.values())[:2])
     assert next(iter(sets)) == "ood"  # jit sorts names
-    assert learning.TaskSets(sets, chosen_on="valid").chosen_on == "valid"
+    assert tasks.TaskSets(sets, chosen_on="valid").chosen_on == "valid"
     with pytest.raises(ValueError, match="no set is called 'test'"):
-        learning.TaskSets(sets, chosen_on="test")
+        tasks.TaskSets(sets, chosen_on="test")

@@ -40,7 +40,7 @@ SCHEDULE = learning.WarmupLinear(0.1, 2, 6)
         (learning.adamw(0.1, weight_decay=0.3), optax.adamw(0.1, weight_decay=0.3)),
         (learning.sgd(0.1, momentum=0.7), optax.sgd(0.1, momentum=0.7)),
         (learning.Optimizer(optax.lion, 0.1, b1=0.8), optax.lion(0.1, b1=0.8)),
-        (learning.adam(SCHEDULE), optax.adam(lambda t: SCHEDULE(t))),
+        (learning.adam(SCHEDULE), optax.adam(SCHEDULE)),
         (
             learning.chain(learning.clip(1.0), learning.adamw(0.1, weight_decay=0.3)),
             optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.1, weight_decay=0.3)),

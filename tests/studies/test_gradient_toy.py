@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine import learning, models, tasks
+from recombine import models, tasks
 from recombine.lab import Run
 from recombine.lab.registry import load
 from recombine.studies.gradient_resistance import linear_trial, toy_remedies, toy_trial

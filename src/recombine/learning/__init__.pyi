@@ -19,9 +19,6 @@ from ._converged_latents import persistent_latents as persistent_latents
 from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
-from ._direction_kernels import DistanceKernel as DistanceKernel
-from ._direction_kernels import ProjectionKernel as ProjectionKernel
-from ._direction_kernels import SplitKernel as SplitKernel
 from ._gradient import GradientDescent as GradientDescent
 from ._joint_directions import JointDirections as JointDirections
 from ._keep import Best as Best
@@ -39,7 +36,6 @@ from ._losses import kl_divergence as kl_divergence
 from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
-from ._meta_learning import TaskSets as TaskSets
 from ._objectives import AbstractCarryingObjective as AbstractCarryingObjective
 from ._objectives import PonderLoss as PonderLoss
 from ._objectives import RouteLoss as RouteLoss

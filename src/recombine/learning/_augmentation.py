@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-Number = float | Float[Array, ""]
+from ._optimizer import Number
 
 
 def _chances(x: Array, key: PRNGKeyArray) -> Float[Array, "batch ..."]:

@@ -8,28 +8,11 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from ..models._direction_kernels import AdditiveKernel
 from ..theory._interpolation import log_evidence
 from ._kernel_directions import draw_batch
 from ._loop import AbstractRule
 from ._optimizer import AnyOptimizer, adam
-
-
-class AdditiveKernel(NamedTuple):
-    """K = Σ_j a_j² exp(−(w_jᵀ(x − x'))² / 2) + ν² I: functions of one projection each, added up."""
-
-    w: Float[Array, "modules m"]
-    """Directions; the length of one is the inverse of its bandwidth."""
-    log_a: Float[Array, " modules"]
-    """Log amplitudes of the modules."""
-    log_nu: Float[Array, ""]
-    """Log deviation of what no module explains."""
-
-    def __call__(self, x: Float[Array, "batch m"]) -> Float[Array, "batch batch"]:
-        """The kernel matrix of a batch."""
-        s = self.w @ x.T
-        parts = jnp.exp(-0.5 * jnp.square(s[:, :, None] - s[:, None, :]))
-        noise = jnp.exp(2 * self.log_nu) * jnp.eye(len(x), dtype=x.dtype)
-        return jnp.einsum("j,jab->ab", jnp.exp(2 * self.log_a), parts) + noise
 
 
 class JointState(NamedTuple):

@@ -1,8 +1,7 @@
 """The kernel rule: find the projections of modules before any task training (Algorithm 1).
 
-If Σ_i φ(X; U_i) θ_i interpolates the targets with the smallest weights, then Σ_i ‖θ_i‖² =
-yᵀ K⁻¹ y with the kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ (Eq. 15 and 16). Projections that are wrong
-need larger weights. The rule descends yᵀ K⁻¹ y, every module on its own.
+The smallest weights that interpolate the targets have the squared norm yᵀ K⁻¹ y (Eq. 16), larger
+where projections are wrong. The rule descends it, every module on its own.
 """
 
 from functools import cache
@@ -16,8 +15,8 @@ import optax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ..models._direction_kernels import AbstractDirectionKernel
 from ..theory._interpolation import gaussian_objective
-from ._direction_kernels import AbstractDirectionKernel
 from ._loop import AbstractRule
 from ._optimizer import AnyOptimizer, adam
 
@@ -55,7 +54,6 @@ class DirectionState(NamedTuple):
     directions: Any
     """The kernel's parameters, one row per module."""
     opt_state: Any
-    """Of the optimizer."""
     losses: Float[Array, " modules"]
     """yᵀ K⁻¹ y of every module at the last step."""
     likeness: Float[Array, " modules"]

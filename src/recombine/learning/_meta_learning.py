@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ..models._meta_model import AbstractMetaModel
 from ..tasks._episode import Episode, Examples
 from ..tasks._task import AbstractTask
+from ..tasks._task_sets import TaskSets
 from ._adaptation import Adaptation, query_loss
 from ._keep import Best, Kept
 from ._loop import AbstractRule
@@ -19,81 +20,13 @@ from ._optimizer import AnyOptimizer, adamw, chain, clip
 Measure = Callable[[Float[Array, "samples outputs"], Examples], Float[Array, ""]]
 
 
-class TaskSets(eqx.Module):
-    """Named sets of tasks on which a meta-learner is measured, always the same.
-
-    **Arguments:**
-
-    - `sets`: episodes by name.
-    - `chosen_on`: the set that the best model is chosen on; by default the first. Name it if `sets`
-        has been through `jax.jit`, which sorts the names of a dictionary.
-    """
-
-    episodes: Episode
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-    chosen_on: str
-
-    def __init__(self, sets: dict[str, Episode], chosen_on: str | None = None):
-        if not sets:
-            raise ValueError("name one set of tasks at least, to choose the best model on")
-        self.chosen_on = next(iter(sets)) if chosen_on is None else chosen_on
-        if self.chosen_on not in sets:
-            raise ValueError(f"no set is called {chosen_on!r}; there are {', '.join(sets)}")
-        shapes = {tuple(a.shape[1:] for a in jax.tree.leaves(episode)) for episode in sets.values()}
-        if len(shapes) > 1:
-            raise ValueError("sets of tasks must have the same shapes; draw them all alike")
-        self.names = tuple(sets)
-        self.sizes = tuple(len(episode.code) for episode in sets.values())
-        self.episodes = jax.tree.map(lambda *parts: jnp.concatenate(parts), *sets.values())
-
-    def slices(self) -> dict[str, slice]:
-        """Where each set lies among all tasks."""
-        ends = [sum(self.sizes[: n + 1]) for n in range(len(self.sizes))]
-        return {
-            name: slice(end - size, end)
-            for name, size, end in zip(self.names, self.sizes, ends, strict=True)
-        }
-
-
-@eqx.filter_jit
-def evaluate(
-    model: AbstractMetaModel,
-    sets: TaskSets,
-    adaptation: Adaptation,
-    measures: dict[str, Measure],
-    *,
-    batch_size: int | None = None,
-    key: PRNGKeyArray,
-) -> dict[str, Float[Array, ""]]:
-    """Mean over the tasks of every set, after adaptation to each: `{"<set> <measure>": value}`."""
-
-    def one(task):
-        episode, key = task
-        fast = adaptation(model, episode.support, key=key)
-        prediction = model(episode.query.x, fast)
-        return {name: measure(prediction, episode.query) for name, measure in measures.items()}
-
-    keys = jax.random.split(key, sum(sets.sizes))
-    size = len(keys) if batch_size is None else batch_size
-    values = jax.lax.map(one, (sets.episodes, keys), batch_size=size)
-    return {
-        f"{name} {measure}": value[place].mean()
-        for name, place in sets.slices().items()
-        for measure, value in values.items()
-    }
-
-
 class MetaState(NamedTuple):
-    """Where meta-learning stands."""
+    """Where meta-learning stands. The next tasks are drawn with `key`."""
 
     model: AbstractMetaModel
-    """The model."""
     opt_state: Any
     key: Any
-    """The key from which the next tasks are drawn."""
     kept: Any
-    """The model with the lowest loss so far on the task set that the best is chosen on."""
 
 
 class MetaLearning(AbstractRule[MetaState]):
@@ -146,21 +79,28 @@ class MetaLearning(AbstractRule[MetaState]):
             state, jax.sharding.NamedSharding(self.mesh, jax.sharding.PartitionSpec())
         )
 
+    @eqx.filter_jit
     def measure(self, model: AbstractMetaModel) -> dict[str, Float[Array, ""]]:
-        """What is measured of `model` on every task set."""
+        """Means over the tasks of every set, after adaptation: `{"<set> <measure>": mean}`."""
         adaptation = self.adaptation
         if self.test_steps is not None:
             adaptation = eqx.tree_at(lambda a: a.steps, adaptation, self.test_steps)
-        measures = {"loss": adaptation.loss} | self.measures
+
+        def one(task):
+            episode, key = task
+            prediction = model(episode.query.x, adaptation(model, episode.support, key=key))
+            measures = {"loss": adaptation.loss} | self.measures
+            return {name: measure(prediction, episode.query) for name, measure in measures.items()}
+
         # One fixed key: every measurement sees the same mini-batches.
-        return evaluate(
-            model,
-            self.sets,
-            adaptation,
-            measures,
-            batch_size=self.batch_size,
-            key=jax.random.key(0),
-        )
+        keys = jax.random.split(jax.random.key(0), sum(self.sets.sizes))
+        size = len(keys) if self.batch_size is None else self.batch_size
+        values = jax.lax.map(one, (self.sets.episodes, keys), batch_size=size)
+        return {
+            f"{name} {measure}": value[place].mean()
+            for name, place in self.sets.slices().items()
+            for measure, value in values.items()
+        }
 
     def gradient(
         self, model: AbstractMetaModel, episode: Episode, *, key: PRNGKeyArray

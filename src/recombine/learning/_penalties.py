@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from ._losses import counted_mean
-
-Number = float | Float[Array, ""]
+from ._optimizer import Number
 
 
 def _mean(values: Float[Array, " batch"], batch: Any) -> Float[Array, ""]:

@@ -13,6 +13,9 @@ from ._batch_norm import NormalisedLayers as NormalisedLayers
 from ._batch_norm import Statistics as Statistics
 from ._batch_norm_mlp import BatchNormMLP as BatchNormMLP
 from ._coded_lookup import CodedLookup as CodedLookup
+from ._direction_kernels import DistanceKernel as DistanceKernel
+from ._direction_kernels import ProjectionKernel as ProjectionKernel
+from ._direction_kernels import SplitKernel as SplitKernel
 from ._dnc import DNC as DNC
 from ._dnc import DNCState as DNCState
 from ._dnc import MemoryAccess as MemoryAccess

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from recombine import learning, models, probes, splits
+from recombine import learning, models, probes, splits, tasks
 from recombine.lab import Results, Run, check_intervals, figures
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
 
     named = {"valid": world.task, "test": world.task, **world.held_out}
     drawn = draw(tuple(named.values()), jax.random.split(of_sets, len(named)))
-    sets = learning.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
+    sets = tasks.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
     adaptation = learning.Adaptation(
         world.loss,
         steps=learner.inner_steps,

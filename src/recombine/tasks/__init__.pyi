@@ -63,5 +63,6 @@ from ._table_lookup_patterns import overlap_symbols as overlap_symbols
 from ._task import AbstractTask as AbstractTask
 from ._task_latents import continuous_latents as continuous_latents
 from ._task_latents import discrete_latents as discrete_latents
+from ._task_sets import TaskSets as TaskSets
 from ._xor import XorBatch as XorBatch
 from ._xor import XorTask as XorTask

@@ -1,55 +1,18 @@
 """The smallest weights that interpolate targets, from a kernel alone (Eq. 15 and 16).
 
 If Σ_i φ(X; U_i) θ_i interpolates y with the smallest weights, then Σ_i ‖θ_i‖² = yᵀ K⁻¹ y with the
-kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ. Beside it stand the evidence of a Gaussian process, and both for
-sums of Gaussians of features of the inputs, with slopes by the features.
+kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ. Beside it stands the evidence of a Gaussian process; both also
+for sums of Gaussians of features of the inputs, with slopes by the features.
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float
 
-
-class Rest(NamedTuple):
-    """The feature z = x − s vᵀ: what is left of inputs without their share of a direction.
-
-    Its distances take two numbers of an input beside ‖x_i − x_j‖², s and q = x v, and ‖x_i − x_j‖²
-    is the same for all modules that see the same inputs.
-    """
-
-    x: Float[Array, "batch inputs"]
-    s: Float[Array, " batch"]
-    v: Float[Array, " inputs"]
-
-    @property
-    def q(self) -> Float[Array, " batch"]:
-        """x v."""
-        return self.x @ self.v
-
-
-Feature = Float[Array, "batch _"] | Rest
-
-
-def half_distances(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
-    """‖z_i − z_j‖² / 2 of all pairs."""
-    if z.shape[1] == 1:
-        return 0.5 * jnp.square(z - z.T)
-    norms = jnp.square(z).sum(axis=1)
-    # From inner products: one matrix product instead of a difference a pair.
-    return jnp.maximum(0.5 * (norms[:, None] + norms) - z @ z.T, 0)
-
-
-def gaussian(z: Feature) -> Float[Array, "batch batch"]:
-    """exp(−‖z_i − z_j‖² / 2) of all pairs."""
-    if not isinstance(z, Rest):
-        return jnp.exp(-half_distances(z))
-    # ‖z_i − z_j‖² = ‖x_i − x_j‖² − 2 (s_i − s_j) (q_i − q_j) + ‖v‖² (s_i − s_j)².
-    s, p = z.s[:, None], (z.q - 0.5 * (z.v @ z.v) * z.s)[:, None]
-    return jnp.exp(jnp.minimum((s - s.T) * (p - p.T) - half_distances(z.x), 0))
+from ..models._direction_kernels import Feature, Rest, gaussian
 
 
 @jax.custom_vjp

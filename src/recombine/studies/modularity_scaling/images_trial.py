@@ -203,7 +203,7 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
     with jax.enable_x64(True):
         x, y, start = map(jnp.asarray, host)
         rule = learning.KernelDirections(
-            learning.ProjectionKernel(config.sigma),
+            models.ProjectionKernel(config.sigma),
             x,
             y,
             jnp.asarray(columns(config, task.data.classes)),

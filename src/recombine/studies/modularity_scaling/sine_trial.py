@@ -242,9 +242,9 @@ def direction_rule(config: Config, x, y, starts: int, key, rows=None):
             x, y, key, config.kernel_batch, learning.adam(config.kernel_rate), config.sigma,
             config.jitter, rows,
         )  # fmt: skip
-    kernel: Any = learning.DistanceKernel(config.sigma)
+    kernel: Any = models.DistanceKernel(config.sigma)
     if config.projection == "linear":
-        kernel = learning.SplitKernel(config.sigma, config.least_cosine)
+        kernel = models.SplitKernel(config.sigma, config.least_cosine)
     return learning.KernelDirections(
         kernel,
         x,

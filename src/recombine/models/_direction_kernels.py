@@ -2,7 +2,7 @@
 
 A kernel says how alike two inputs are to a module. All of them are sums of Gaussians,
 κ = Σ_f exp(−‖z_f − z'_f‖² / 2), of features z of the inputs, and what tells them apart is the
-features. `KernelDirections` minimises yᵀ K⁻¹ y over the parameters of a kernel.
+features. `learning.KernelDirections` minimises yᵀ K⁻¹ y over the parameters of a kernel.
 """
 
 from abc import abstractmethod
@@ -12,8 +12,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-
-from ..theory._interpolation import Feature, Rest, gaussian
 
 Direction = TypeVar("Direction")
 
@@ -28,7 +26,7 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
     @abstractmethod
     def features(
         self, direction: Direction, x: Float[Array, "batch inputs"]
-    ) -> tuple[Feature, ...]:
+    ) -> "tuple[Feature, ...]":
         """z_f of every input, for every Gaussian."""
 
     def __call__(
@@ -48,6 +46,44 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
     def margin(self, direction: Direction) -> Float[Array, ""]:
         """A number that changes its sign where the kernel is not defined; 1 if it always is."""
         return jnp.ones(())
+
+
+class Rest(NamedTuple):
+    """The feature z = x − s vᵀ: what is left of inputs without their share of a direction.
+
+    Its distances take two numbers of an input beside ‖x_i − x_j‖², s and q = x v, and ‖x_i − x_j‖²
+    is the same for all modules that see the same inputs.
+    """
+
+    x: Float[Array, "batch inputs"]
+    s: Float[Array, " batch"]
+    v: Float[Array, " inputs"]
+
+    @property
+    def q(self) -> Float[Array, " batch"]:
+        """x v."""
+        return self.x @ self.v
+
+
+Feature = Float[Array, "batch _"] | Rest
+
+
+def half_distances(z: Float[Array, "batch features"]) -> Float[Array, "batch batch"]:
+    """‖z_i − z_j‖² / 2 of all pairs."""
+    if z.shape[1] == 1:
+        return 0.5 * jnp.square(z - z.T)
+    norms = jnp.square(z).sum(axis=1)
+    # From inner products: one matrix product instead of a difference a pair.
+    return jnp.maximum(0.5 * (norms[:, None] + norms) - z @ z.T, 0)
+
+
+def gaussian(z: Feature) -> Float[Array, "batch batch"]:
+    """exp(−‖z_i − z_j‖² / 2) of all pairs."""
+    if not isinstance(z, Rest):
+        return jnp.exp(-half_distances(z))
+    # ‖z_i − z_j‖² = ‖x_i − x_j‖² − 2 (s_i − s_j) (q_i − q_j) + ‖v‖² (s_i − s_j)².
+    s, p = z.s[:, None], (z.q - 0.5 * (z.v @ z.v) * z.s)[:, None]
+    return jnp.exp(jnp.minimum((s - s.T) * (p - p.T) - half_distances(z.x), 0))
 
 
 class Split(NamedTuple):
@@ -157,3 +193,21 @@ class ProjectionKernel(AbstractDirectionKernel[Array]):
 
     def projection(self, direction):
         return direction
+
+
+class AdditiveKernel(NamedTuple):
+    """K = Σ_j a_j² exp(−(w_jᵀ(x − x'))² / 2) + ν² I: functions of one projection each, added up."""
+
+    w: Float[Array, "modules m"]
+    """Directions; the length of one is the inverse of its bandwidth."""
+    log_a: Float[Array, " modules"]
+    """Log amplitudes of the modules."""
+    log_nu: Float[Array, ""]
+    """Log deviation of what no module explains."""
+
+    def __call__(self, x: Float[Array, "batch m"]) -> Float[Array, "batch batch"]:
+        """The kernel matrix of a batch."""
+        s = self.w @ x.T
+        parts = jnp.exp(-0.5 * jnp.square(s[:, :, None] - s[:, None, :]))
+        noise = jnp.exp(2 * self.log_nu) * jnp.eye(len(x), dtype=x.dtype)
+        return jnp.einsum("j,jab->ab", jnp.exp(2 * self.log_a), parts) + noise
