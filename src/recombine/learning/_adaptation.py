@@ -91,12 +91,9 @@ def adapt(
     batch_size: int | None = None,
     key: PRNGKeyArray,
 ) -> PyTree[Array]:
-    """The fast parameters for many tasks, a leading axis on every array.
+    """The fast parameters for many tasks, the leading axis of all arrays in `support`.
 
-    **Arguments:**
-
-    - `support`: examples with a leading axis of tasks.
-    - `batch_size`: tasks to work on at a time; by default all.
+    At most `batch_size` tasks are worked on at a time; by default all.
     """
     keys = jax.random.split(key, len(support.x))
     return jax.lax.map(

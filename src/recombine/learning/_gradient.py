@@ -25,8 +25,7 @@ class GradientDescent(AbstractRule[Model]):
 
     **Arguments:**
 
-    - `loss`: a function of the model. If it is a PyTree (an Equinox module or
-        `jax.tree_util.Partial`), the arrays in it are inputs of the compiled program.
+    - `loss`: a function of the model. The arrays in it, if it is a PyTree, are program inputs.
     - `learning_rate`: η.
     - `measure`: what to record besides `loss`: a function of the model, a PyTree or not.
 

@@ -26,9 +26,8 @@ class JointState(NamedTuple):
 class JointDirections(AbstractRule[JointState]):
     """Find all directions together: ascend the evidence of an additive Gaussian process.
 
-    Algorithm 1 fits every module alone, to all of the target, and to no more than its weights'
-    norm. Here a module is fitted to what the others leave; bandwidths, amplitudes and the part that
-    none explains are found along with the directions; and the determinant of K keeps the kernel
+    Unlike Algorithm 1 it fits a module to what the others leave, finds bandwidths, amplitudes and
+    the part that none explains along with the directions, and the determinant of K keeps the kernel
     from telling all inputs apart. Not in the paper.
 
     **Arguments:**

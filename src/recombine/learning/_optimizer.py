@@ -133,14 +133,8 @@ def sgd(rate: Rate, **options: Any) -> Optimizer:
 def muon(rate: Rate, others: Rate, *, weight_decay: Number = 0.0, b2: Number = 0.999) -> Optimizer:
     """Muon for matrices (Jordan et al., 2024), and AdamW for all else, with Nesterov's momentum.
 
-    Muon is momentum with all its singular values made about equal.
-
-    **Arguments:**
-
-    - `rate`: rate or schedule of Muon.
-    - `others`: rate or schedule of AdamW.
-    - `weight_decay`: decoupled, of all weights.
-    - `b2`: how slowly AdamW's mean of squared gradients changes.
+    Muon is momentum with all its singular values made about equal. `rate` is its rate or schedule,
+    `others` that of AdamW, as is `b2`; `weight_decay` is decoupled, of all weights.
     """
     return Optimizer(
         optax.contrib.muon, rate, weight_decay=weight_decay, adam_learning_rate=others,

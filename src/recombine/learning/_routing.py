@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float
 
@@ -11,26 +11,19 @@ from ..tasks._routes import mean_route_loss, route_errors, route_means, summed_r
 from ._gradient import GradientDescent
 
 
-class _Routes(eqx.Module):
-    """Items and trained routes; the loss of a network on them, and its errors."""
+def _loss(X, Y, mask, network):
+    return summed_route_loss(network.outputs(X), Y, mask)
 
-    X: Float[Array, "items inputs"] = eqx.field(converter=jnp.asarray)
-    Y: Float[Array, "items features"] = eqx.field(converter=jnp.asarray)
-    mask: Bool[Array, "M_in M_out"] = eqx.field(converter=jnp.asarray)
-    measure: Callable[[Any], dict[str, Array]] | None = None
 
-    def loss(self, network: Any) -> Float[Array, ""]:
-        return summed_route_loss(network.outputs(self.X), self.Y, self.mask)
-
-    def errors(self, network: Any) -> dict[str, Array]:
-        outputs = network.outputs(self.X)
-        errors = route_means(route_errors(outputs, self.Y), self.mask)
-        seen = {
-            "paper_loss": mean_route_loss(outputs, self.Y, self.mask),
-            "trained_error": errors.trained,
-            "untrained_error": errors.untrained,
-        }
-        return seen if self.measure is None else seen | self.measure(network)
+def _errors(X, Y, mask, measure, network):
+    outputs = network.outputs(X)
+    errors = route_means(route_errors(outputs, Y), mask)
+    seen = {
+        "paper_loss": mean_route_loss(outputs, Y, mask),
+        "trained_error": errors.trained,
+        "untrained_error": errors.untrained,
+    }
+    return seen if measure is None else seen | measure(network)
 
 
 def routing_descent(
@@ -57,5 +50,6 @@ def routing_descent(
     - `learning_rate`: the step size.
     - `measure`: what to record besides, such as `probes.pathway_spectrum`.
     """
-    routes = _Routes(X, Y, mask, measure)
-    return GradientDescent(routes.loss, learning_rate, routes.errors)
+    routes = tuple(map(jnp.asarray, (X, Y, mask)))
+    errors = jax.tree_util.Partial(_errors, *routes, measure)
+    return GradientDescent(jax.tree_util.Partial(_loss, *routes), learning_rate, errors)

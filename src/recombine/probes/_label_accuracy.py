@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
-from ..learning._measures import class_scores as class_scores
+from ..tasks._class_scores import class_scores as class_scores
 from ..tasks._labelled_sequences import LabelledSequences
 
 Classifier = Callable[[Int[Array, "batch length"], Int[Array, " batch"]], Float[Array, "batch out"]]
