@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recombine import data, learning, models, splits, tasks
+from recombine.studies.neural_race.image_trial import observed
 
 STEPS = 1000
 M, K, WIDTH, RATE = 7, 4, 64, 0.02
@@ -119,7 +120,7 @@ def main() -> None:
     loss = learning.RouteLoss(splits.ring_mask(10, 4))
     rule = learning.Descent(
         loss, learning.Sampled(task, 32), learning.sgd(0.1, momentum=0.9), key=jax.random.key(3),
-        measure=lambda model: {"loss": loss(model, task.first_train(200))},
+        measure=jax.tree_util.Partial(observed, loss, task),
     )  # fmt: skip
     ours, compiling = library(rule, rule.init(model))
     row("gated classifier, digits, M=10, width 64, batch 32", "recombine", ours, compiling)
