@@ -141,9 +141,7 @@ def test_the_objective_is_that_of_the_kernel(columns, determinant, x64):
     """Value and slopes by features agree with those by the kernel matrix, pair by pair."""
     x, y = normal(8, 3), normal(8, columns, seed=1)
     start = Split(normal(3, seed=2), normal(3, seed=3))
-    rule = rule_of(
-        models.SplitKernel(0.8), x, y, batch_size=8, determinant=determinant, mean=False
-    )
+    rule = rule_of(models.SplitKernel(0.8), x, y, batch_size=8, determinant=determinant, mean=False)
 
     def matrix(direction, x):
         u, v = direction
@@ -255,9 +253,7 @@ def test_modules_are_fitted_to_the_columns_that_they_may_see():
         drawn = rule._targets(y, columns[0], jax.random.key(seed))
         assert any(np.allclose(drawn[:, 0], centred[:, c], atol=1e-6) for c in (0, 1))
     np.testing.assert_allclose(rule._targets(y, columns[1], KEY)[:, 0], centred[:, 3], atol=1e-6)
-    whole = rule_of(
-        models.DistanceKernel(), x, y, 2, columns=columns, batch_size=16, together=True
-    )
+    whole = rule_of(models.DistanceKernel(), x, y, 2, columns=columns, batch_size=16, together=True)
     np.testing.assert_allclose(
         whole._targets(y, columns[0], KEY), jnp.where(columns[0], centred, 0), atol=1e-6
     )

@@ -225,7 +225,7 @@ def test_the_order_has_only_points_without_information_first():
 def test_the_first_hidden_layer_divides_the_network():
     network = eqx.filter_jit(toy_trial.playground_network)(key=KEY)
     encode, decode = toy_remedies.first_hidden_layer(network)
-    hidden = np.maximum(network.layers[0](EXAMPLES.x), 0)
+    hidden = jnp.maximum(network.layers[0](EXAMPLES.x), 0)
     np.testing.assert_allclose(encode(EXAMPLES.x), hidden, rtol=1e-6)
     np.testing.assert_allclose(decode(hidden), network(EXAMPLES.x), rtol=1e-5)
 
