@@ -34,7 +34,7 @@ def runs_of(batch: int) -> dict[str, Callable[[], None]]:
     target = tasks.SineRegression.random(DIMENSIONS, DIMENSIONS, key=key)
     x, y = target.sample(SAMPLES, key=jax.random.key(1))
     u = models.random_directions(MODULES, DIMENSIONS, key=jax.random.key(2))
-    kernel = learning.SplitKernel(1.0, 0.1)
+    kernel = models.SplitKernel(1.0, 0.1)
 
     def rule(modules: int, key, mesh=None) -> learning.KernelDirections:
         columns = jnp.ones((modules, 1), bool)

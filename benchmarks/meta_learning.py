@@ -58,13 +58,16 @@ def library(name: str) -> tuple[float, float]:
     task = world()
     rule = learning.MetaLearning(
         task,
-        learning.Adaptation(learning.kl_divergence, learner.inner_steps, learner.inner_rate),
-        learning.TaskSets({"valid": task.sample(1, key=jax.random.key(1))}),
-        learning_rate=learner.outer_rate,
-        weight_decay=learner.weight_decay,
-        clip=learner.clip,
+        learning.Adaptation(
+            learning.kl_divergence, learner.inner_steps, learning.inner_adamw(learner.inner_rate)
+        ),
+        tasks.TaskSets({"valid": task.sample(1, key=jax.random.key(1))}),
+        learning.chain(
+            learning.clip(learner.clip),
+            learning.adamw(learner.outer_rate, weight_decay=learner.weight_decay),
+        ),
         tasks=config.tasks,
-        at_once=config.at_once,
+        batch_size=config.at_once,
         mesh=jax.sharding.Mesh(jax.devices(), ("tasks",)),
     )
     model = build(config, learner, 16, 8, key=jax.random.key(2))

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recombine import data, learning, models, splits, tasks
+from recombine.studies.neural_race.image_trial import observed
 
 STEPS = 1000
 M, K, WIDTH, RATE = 7, 4, 64, 0.02
@@ -101,7 +102,7 @@ def main() -> None:
         network = models.RoutingNetwork.orthogonal(
             0.2, num_domains=M, width=WIDTH, key=jax.random.key(0)
         )
-        rule = learning.RoutingDescent(items.X, items.Y, mask, RATE)
+        rule = learning.routing_descent(items.X, items.Y, mask, RATE)
         ours, compiling = library(rule, network)
         arrays = [np.asarray(a) for a in (network.W1, network.W2, network.W3, *items, mask)]
         slow = seconds(lambda: route_by_route(*arrays, STEPS), tries=1)
@@ -116,7 +117,11 @@ def main() -> None:
         images, tasks.pixel_permutations(10, 64), tasks.random_labels(10, key=jax.random.key(1))
     )
     model = models.GatedClassifier(10, 64, 64, 10, gain=0.1, key=jax.random.key(2))
-    rule = learning.RouteClassification(task, splits.ring_mask(10, 4), 0.1, jax.random.key(3))
+    loss = learning.RouteLoss(splits.ring_mask(10, 4))
+    rule = learning.Descent(
+        loss, learning.Sampled(task, 32), learning.sgd(0.1, momentum=0.9), key=jax.random.key(3),
+        measure=jax.tree_util.Partial(observed, loss, task),
+    )  # fmt: skip
     ours, compiling = library(rule, rule.init(model))
     row("gated classifier, digits, M=10, width 64, batch 32", "recombine", ours, compiling)
     Console(width=140).print(table)

@@ -66,3 +66,14 @@ def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path):
         checkpoint.write_atomically(path, "not bytes")  # type: ignore[arg-type]
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_array_comes_from_the_template(tmp_path, tree):
+    def other(x):
+        return x
+
+    tree = tree | {"function": abs, "size": 3}
+    path = checkpoint.save(tmp_path, 10, tree)
+    _, restored, _ = checkpoint.load(path, tree | {"function": other, "size": 4})
+    assert (restored["function"], restored["size"]) == (other, 4)
+    assert np.array_equal(restored["w"], tree["w"])

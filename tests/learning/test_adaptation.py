@@ -8,6 +8,7 @@ import optax
 import pytest
 
 from recombine import learning, models
+from recombine.learning._adaptation import query_loss
 from recombine.models import NonlinearGenerator
 from recombine.tasks import Episode, Examples
 
@@ -101,7 +102,9 @@ def slow_adamw(gradient, start, steps, rate):
 def test_adaptation_is_adamw_on_the_support_loss(x64):
     model = Point(jnp.array([1.0, -2.0]))
     support = points([3.0, 0.0], [1.0, 1.0])
-    rule = learning.Adaptation(learning.half_squared_error, steps=7, learning_rate=0.3)
+    rule = learning.Adaptation(
+        learning.half_squared_error, steps=7, optimizer=learning.inner_adamw(0.3)
+    )
     found = jax.jit(lambda: rule(model, support, key=KEY))()
     # The gradient of the loss is the distance to the mean target, (2, 0.5).
     expected = slow_adamw(lambda w: w - np.array([2.0, 0.5]), [1.0, -2.0], 7, 0.3)
@@ -113,13 +116,12 @@ def test_the_gradient_through_one_step_of_descent_by_hand(first_order, x64):
     rule = learning.Adaptation(
         learning.half_squared_error,
         steps=2,
-        learning_rate=0.25,
-        optimiser=optax.sgd,
+        optimizer=learning.sgd(0.25),
         first_order=first_order,
     )
     episode = Episode(points([2.0]), points([5.0]), jnp.zeros((1, 1)))
     loss, gradient = jax.jit(
-        jax.value_and_grad(lambda start: learning.query_loss(Point(start), episode, rule, key=KEY))
+        jax.value_and_grad(lambda start: query_loss(Point(start), episode, rule, key=KEY))
     )(jnp.array([1.0]))
     # 1 → 1.25 → 1.4375; each step multiplies the derivative by 1 - 0.25.
     assert loss == pytest.approx((1.4375 - 5) ** 2 / 2, rel=1e-14)
@@ -134,7 +136,7 @@ def meta_loss(slow, other, episode, rule):
     def loss(slow):
         model = eqx.combine(slow, other)
         keys = jax.random.split(KEY, 2)
-        one = jax.vmap(lambda e, k: learning.query_loss(model, e, rule, key=k))
+        one = jax.vmap(lambda e, k: query_loss(model, e, rule, key=k))
         return one(episode, keys).mean()
 
     return jax.value_and_grad(loss)(slow)
@@ -181,7 +183,7 @@ def test_the_scale_of_embeddings_is_a_constant_in_both_gradients(x64):
     model = jax.tree.map(lambda leaf: jnp.asarray(draw(size=leaf.shape)), shapes)
     model = eqx.tree_at(lambda m: m.rest, model, jax.tree.map(jnp.zeros_like, model.rest))
     episode, rate = episodes(seed=2), 0.2
-    rule = adaptation(steps=2, learning_rate=rate, optimiser=optax.sgd)
+    rule = adaptation(steps=2, optimizer=optax.sgd(rate))
 
     def loss(banks, fast, scales, part):
         h = part.x
@@ -205,9 +207,9 @@ def test_the_scale_of_embeddings_is_a_constant_in_both_gradients(x64):
 
     banks = [g.bank for g in model.generators]
     value, scales = slow_query_loss(banks, model.embeddings, None)
-    found, slope = jax.jit(
-        jax.value_and_grad(lambda m: learning.query_loss(m, episode, rule, key=KEY))
-    )(model)
+    found, slope = jax.jit(jax.value_and_grad(lambda m: query_loss(m, episode, rule, key=KEY)))(
+        model
+    )
     assert found == pytest.approx(float(value), rel=1e-13)
     starts = [*map(np.asarray, (*banks, *model.embeddings))]
     slopes = [g.bank for g in slope.generators] + list(slope.embeddings)
@@ -224,28 +226,28 @@ def test_the_scale_of_embeddings_is_a_constant_in_both_gradients(x64):
 
 def test_the_first_order_gradient_of_descent_is_that_of_the_query_loss_where_it_ends(x64):
     model, episode = random_model("maml"), episodes(seed=3)
-    rule = adaptation(optimiser=optax.sgd, first_order=True)
+    rule = adaptation(optimizer=optax.sgd(0.1), first_order=True)
 
     @jax.jit
     def both(slow):
         fast = rule(slow, episode.support, key=KEY)
         at_end = jax.grad(lambda f: rule.loss(model(episode.query.x, f), episode.query))(fast)
-        return at_end, jax.grad(lambda s: learning.query_loss(s, episode, rule, key=KEY))(slow)
+        return at_end, jax.grad(lambda s: query_loss(s, episode, rule, key=KEY))(slow)
 
     at_end, through = both(model)
     assert_same(through.start, at_end, 1e-12)
 
 
-@pytest.mark.parametrize("optimiser", [optax.adamw, learning.inner_adamw])
-def test_zero_gradients_are_harmless_only_with_a_constant_under_the_root(optimiser):
+@pytest.mark.parametrize("make", [optax.adamw, learning.inner_adamw])
+def test_zero_gradients_are_harmless_only_with_a_constant_under_the_root(make):
     """√v has an infinite derivative at v = 0, which plain AdamW meets."""
     nothing = points([1.0])._replace(weight=jnp.zeros(1))
     episode = Episode(nothing, points([5.0]), jnp.zeros((1, 1)))
-    rule = learning.Adaptation(learning.half_squared_error, steps=2, optimiser=optimiser)
-    slope = jax.jit(
-        jax.grad(lambda start: learning.query_loss(Point(start), episode, rule, key=KEY))
-    )(jnp.array([1.0]))
-    if optimiser is optax.adamw:
+    rule = learning.Adaptation(learning.half_squared_error, steps=2, optimizer=make(0.1))
+    slope = jax.jit(jax.grad(lambda start: query_loss(Point(start), episode, rule, key=KEY)))(
+        jnp.array([1.0])
+    )
+    if make is optax.adamw:
         assert np.isnan(slope[0])
     else:
         # All that happens is weight decay.
@@ -260,7 +262,7 @@ def test_rematerialising_gives_the_same_gradient(x64):
 
 
 @pytest.mark.parametrize(
-    "optimiser",
+    "make",
     [
         optax.sgd,
         lambda rate: optax.sgd(rate, momentum=0.9),
@@ -270,11 +272,9 @@ def test_rematerialising_gives_the_same_gradient(x64):
     ],
     ids=["sgd", "momentum", "rmsprop", "adam", "chain"],
 )
-def test_any_optimiser_can_adapt_and_be_differentiated_through(optimiser):
+def test_any_optimizer_can_adapt_and_be_differentiated_through(make):
     support = points([2.0, 0.0], [4.0, 2.0])
-    rule = learning.Adaptation(
-        learning.half_squared_error, steps=60, learning_rate=0.05, optimiser=optimiser
-    )
+    rule = learning.Adaptation(learning.half_squared_error, steps=60, optimizer=make(0.05))
 
     @jax.jit
     def run(start):
@@ -294,7 +294,7 @@ def test_anil_adapts_as_if_its_whole_network_were_differentiated(x64):
     rule = adaptation(steps=2)
 
     def slow_query_loss(model):
-        optimiser = learning.inner_adamw(0.1)
+        optimizer = learning.inner_adamw(0.1)
         whole = eqx.tree_at(lambda m: m.layers, model.body, (*model.body.layers, model.readout))
 
         def loss(readout, part):
@@ -302,24 +302,24 @@ def test_anil_adapts_as_if_its_whole_network_were_differentiated(x64):
             return rule.loss(network(part.x), part)
 
         readout = model.readout
-        memory = optimiser.init(readout)
+        opt_state = optimizer.init(readout)
         for _ in range(2):
             gradient = jax.grad(loss)(readout, episode.support)
-            updates, memory = optimiser.update(gradient, memory, readout)
+            updates, opt_state = optimizer.update(gradient, opt_state, readout)
             readout = optax.apply_updates(readout, updates)
         return loss(readout, episode.query)
 
     expected, slow = jax.jit(jax.value_and_grad(slow_query_loss))(model)
-    found, fast = jax.jit(
-        jax.value_and_grad(lambda m: learning.query_loss(m, episode, rule, key=KEY))
-    )(model)
+    found, fast = jax.jit(jax.value_and_grad(lambda m: query_loss(m, episode, rule, key=KEY)))(
+        model
+    )
     assert found == pytest.approx(float(expected), rel=1e-13)
     assert_same(fast, slow, 1e-11)
 
 
-def test_features_are_computed_once_a_task_and_not_once_a_step():
+def test_features_are_computed_once_per_task_and_not_once_per_step():
     model = Point(jnp.zeros(2))
-    rule = learning.Adaptation(learning.half_squared_error, steps=3, optimiser=optax.sgd)
+    rule = learning.Adaptation(learning.half_squared_error, steps=3, optimizer=optax.sgd(0.1))
     with jax.disable_jit():
         rule(model, points([1.0, 2.0]), key=KEY)
     assert model.seen == [(1, 1)]
@@ -330,9 +330,8 @@ def one_step(batch, targets, key):
     rule = learning.Adaptation(
         learning.half_squared_error,
         steps=1,
-        learning_rate=1.0,
-        optimiser=optax.sgd,
-        batch=batch,
+        optimizer=optax.sgd(1.0),
+        batch_size=batch,
     )
     return rule(Point(jnp.zeros(1)), points(*targets), key=key)[0]
 
@@ -354,7 +353,7 @@ def test_mini_batches_are_drawn_with_replacement_and_uniformly():
 
 def test_every_step_draws_a_batch_of_its_own_and_all_samples_need_no_drawing():
     rule = learning.Adaptation(
-        learning.half_squared_error, steps=2, learning_rate=0.5, optimiser=optax.sgd, batch=1
+        learning.half_squared_error, steps=2, optimizer=optax.sgd(0.5), batch_size=1
     )
 
     @eqx.filter_jit
@@ -365,7 +364,7 @@ def test_every_step_draws_a_batch_of_its_own_and_all_samples_need_no_drawing():
 
     # From 0 half-way to the first target drawn, then half-way to the second.
     np.testing.assert_array_equal(np.unique(ends(rule)), [0, 2, 4, 6])
-    assert np.unique(ends(eqx.tree_at(lambda r: r.batch, rule, None))) == [3.0]
+    assert np.unique(ends(eqx.tree_at(lambda r: r.batch_size, rule, None))) == [3.0]
 
 
 def test_no_steps_leave_the_start():
@@ -374,20 +373,20 @@ def test_no_steps_leave_the_start():
     np.testing.assert_array_equal(rule(model, points([3.0, 4.0]), key=KEY), [1, 2])
 
 
-@pytest.mark.parametrize("at_once", [None, 2])
-def test_tasks_adapted_together_are_those_adapted_alone(at_once):
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_tasks_adapted_together_are_those_adapted_alone(batch_size):
     y = np.random.default_rng(0).normal(size=(5, 4, 2))
     support = Examples(*map(jnp.asarray, (np.zeros((5, 4, 1)), y, np.ones((5, 4)))))
     model = Point(jnp.zeros(2))
     rule = learning.Adaptation(
-        learning.half_squared_error, steps=2, learning_rate=0.5, optimiser=optax.sgd, batch=2
+        learning.half_squared_error, steps=2, optimizer=optax.sgd(0.5), batch_size=2
     )
-    fast = jax.jit(lambda: learning.adapt(model, support, rule, at_once=at_once, key=KEY))()
+    fast = jax.jit(lambda: learning.adapt(model, support, rule, batch_size=batch_size, key=KEY))()
     alone = jax.jit(lambda task, key: rule(model, task, key=key))
     for n, key in enumerate(jax.random.split(KEY, 5)):
         expected = alone(jax.tree.map(lambda a, n=n: a[n], support), key)
         np.testing.assert_allclose(fast[n], expected, rtol=1e-5)
-    predictions = learning.predict(model, fast, support.x)
+    predictions = jax.vmap(model)(support.x, fast)
     np.testing.assert_array_equal(predictions, np.repeat(fast[:, None], 4, axis=1))
 
 
@@ -401,7 +400,7 @@ def test_adaptation_lowers_the_loss_and_the_query_loss_is_that_of_the_adapted_ne
 
         start, fast = model.initial(), rule(model, episode.support, key=KEY)
         by_hand = loss(fast, episode.query)
-        found = learning.query_loss(model, episode, rule, key=KEY)
+        found = query_loss(model, episode, rule, key=KEY)
         return loss(start, episode.support), loss(fast, episode.support), by_hand, found
 
     before, after, by_hand, found = losses()

@@ -1,11 +1,9 @@
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from recombine.learning import GradientDescent, gradient_flow, train
+from recombine.learning import GradientDescent, train
 
 
 class Weights(eqx.Module):
@@ -45,7 +43,7 @@ def test_descent_on_a_quadratic_has_its_closed_form(x64):
     np.testing.assert_allclose(curves["loss"], losses, rtol=1e-12)
 
 
-def test_observers_are_recorded_beside_the_loss():
+def test_measurements_are_recorded_beside_the_loss():
     loss, model = quadratic()
     rule = GradientDescent(loss, 0.1, lambda model: {"first": model.w[0], "all": model.w})
     _, curves = train(rule, model, 4, every=2)
@@ -82,45 +80,12 @@ def test_the_learning_rate_does_not_change_the_precision_of_the_model(x64):
     assert trained.w.dtype == jnp.float32
 
 
-@pytest.mark.parametrize("solver", [None, diffrax.Tsit5()], ids=["default", "Tsit5"])
-def test_gradient_flow_on_a_quadratic_decays_exponentially(x64, solver):
-    loss, model = quadratic()
-    times = np.array([0.0, 0.3, 1.0, 5.0])
-    flow = gradient_flow(loss, model, times, tau=2.0, rtol=1e-11, atol=1e-12, solver=solver)
-    decay = np.exp(-np.array([1.0, 4.0]) * times[:, None] / 2.0)
-    np.testing.assert_allclose(flow.w, [2.0, -1.0] + np.array([-2.0, 4.0]) * decay, atol=1e-9)
-    np.testing.assert_array_equal(flow.steps_are_not_for_integers, [0, 1, 2])
-
-
-def test_gradient_descent_with_small_steps_approaches_gradient_flow(x64):
-    """An ordinary network, with functions among its leaves."""
+def test_a_network_may_have_functions_among_its_leaves(x64):
     mlp = eqx.nn.MLP(2, 1, 4, 1, activation=jnp.tanh, key=jax.random.key(0))
-    x = jax.random.normal(jax.random.key(1), (8, 2))
-    y = jnp.prod(x, axis=1, keepdims=True)
 
     def loss(model):
-        return jnp.mean((jax.vmap(model)(x) - y) ** 2)
+        return jnp.mean(jax.vmap(model)(jnp.eye(2)) ** 2)
 
-    flow = gradient_flow(loss, mlp, [0.0, 1.0], rtol=1e-9, atol=1e-10)
-    final = jax.tree.map(lambda w: w[-1] if eqx.is_inexact_array(w) else w, flow)
-    weights, static = eqx.partition(mlp, eqx.is_inexact_array)
-    errors = []
-    for steps in (100, 200):
-        rule = GradientDescent(lambda weights: loss(eqx.combine(weights, static)), 1 / steps)
-        trained, _ = train(rule, weights, steps, every=steps)
-        errors.append(float(jnp.abs(trained.layers[0].weight - final.layers[0].weight).max()))
-    assert errors[0] < 0.01
-    assert errors[1] == pytest.approx(errors[0] / 2, rel=0.1)
-
-
-def test_gradient_flow_works_in_32_bit_numbers():
-    loss, model = quadratic()
-    flow = gradient_flow(loss, model, [0.0, 1.0], rtol=1e-5, atol=1e-6)
-    assert flow.w.dtype == jnp.float32
-    np.testing.assert_allclose(flow.w[-1], [2 - 2 * np.exp(-1), -1 + 4 * np.exp(-4)], rtol=1e-4)
-
-
-def test_a_flow_that_needs_too_many_steps_is_an_error(x64):
-    loss, model = quadratic()
-    with pytest.raises(eqx.EquinoxRuntimeError, match="maximum number of"):
-        gradient_flow(loss, model, [0.0, 100.0], rtol=1e-10, atol=1e-10, max_steps=3)
+    trained, curves = train(GradientDescent(loss, 0.1), mlp, 10, every=10)
+    assert trained.activation is mlp.activation
+    assert curves["loss"][-1] < curves["loss"][0]

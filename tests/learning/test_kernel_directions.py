@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from recombine import learning, models, probes, tasks
+from recombine.models._direction_kernels import AbstractDirectionKernel, Split
 
 KEY = jax.random.key(0)
 ONE = jnp.ones((1, 1), bool)
@@ -24,46 +25,6 @@ def rule_of(kernel, x, y, modules=1, **options):
     return learning.KernelDirections(kernel, x, y, columns, KEY, **options)
 
 
-def test_the_norm_is_that_of_the_smallest_weights_that_interpolate(x64):
-    features, y = normal(12, 40), normal(12, 3, seed=1)
-    theta = jnp.linalg.pinv(features) @ y
-    np.testing.assert_allclose(
-        learning.interpolation_norm(features @ features.T, y), jnp.sum(theta**2), rtol=1e-8
-    )
-
-
-def test_the_norm_has_the_derivatives_of_the_inverse(x64):
-    A, y = normal(6, 6), normal(6, 2, seed=1)
-    K = A @ A.T + jnp.eye(6)
-    ours = jax.grad(learning.interpolation_norm, argnums=(0, 1))(K, y)
-    plain = jax.grad(lambda K, y: jnp.trace(y.T @ jnp.linalg.inv(K) @ y), argnums=(0, 1))(K, y)
-    for a, b in zip(ours, plain, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-8)
-
-
-def test_the_evidence_is_a_normal_density(x64):
-    from scipy.stats import multivariate_normal
-
-    A, y = normal(6, 6), normal(6, 2, seed=1)
-    K = A @ A.T + jnp.eye(6)
-    slow = sum(multivariate_normal(np.zeros(6), K).logpdf(np.asarray(y).T))
-    ours, slopes = jax.value_and_grad(learning.log_evidence, argnums=(0, 1))(K, y)
-    np.testing.assert_allclose(ours, slow + 6 * np.log(2 * np.pi), rtol=1e-10)
-
-    def plain(K, y):
-        norm = jnp.trace(y.T @ jnp.linalg.inv(K) @ y)
-        return -0.5 * (norm + 2 * jnp.linalg.slogdet(K)[1])
-
-    for a, b in zip(slopes, jax.grad(plain, argnums=(0, 1))(K, y), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-8)
-
-
-def test_the_norm_of_an_indefinite_kernel_is_not_a_number():
-    assert jnp.isnan(
-        learning.interpolation_norm(jnp.diag(jnp.array([1.0, -1.0])), jnp.ones((2, 1)))
-    )
-
-
 def split_by_hand(u, v, x1, x2, sigma):
     s1, s2 = (float(x @ u) / float(v @ u) for x in (x1, x2))
     r1, r2 = x1 - s1 * v, x2 - s2 * v
@@ -73,18 +34,18 @@ def split_by_hand(u, v, x1, x2, sigma):
 
 def test_the_split_kernel_is_equation_73(x64):
     u, v, x = normal(4), normal(4, seed=1), normal(5, 4, seed=2)
-    K = learning.SplitKernel(sigma=0.7)(learning.Split(u, v), x)
+    K = models.SplitKernel(sigma=0.7)(Split(u, v), x)
     slow = [[split_by_hand(*map(np.asarray, (u, v, a, b)), 0.7) for b in x] for a in x]
     np.testing.assert_allclose(K, slow, rtol=1e-10)
 
 
 def test_only_the_direction_of_u_matters_and_the_length_of_v_is_a_bandwidth(x64):
     u, v, x = normal(4), normal(4, seed=1), normal(5, 4, seed=2)
-    kernel = learning.SplitKernel(sigma=0.7)
-    K = kernel(learning.Split(u, v), x)
-    np.testing.assert_allclose(kernel(learning.Split(-3 * u, v), x), K, rtol=1e-10)
+    kernel = models.SplitKernel(sigma=0.7)
+    K = kernel(Split(u, v), x)
+    np.testing.assert_allclose(kernel(Split(-3 * u, v), x), K, rtol=1e-10)
     # r does not change with the length of v; s is divided by it.
-    longer = kernel(learning.Split(u, 2 * v), x)
+    longer = kernel(Split(u, 2 * v), x)
     s = (x @ u) / (v @ u)
     first = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 0.7**2))
     wider = jnp.exp(-((s[:, None] - s) ** 2) / (2 * 1.4**2))
@@ -104,10 +65,10 @@ def test_what_a_module_sees_is_taken_out_of_what_the_others_see(x64):
 
 @pytest.mark.parametrize("cosine", [1e-3, 0.3])
 def test_u_and_v_are_kept_from_a_right_angle(cosine, x64):
-    kernel = learning.SplitKernel(least_cosine=cosine)
+    kernel = models.SplitKernel(least_cosine=cosine)
     u, v = jnp.array([2.0, 0.0]), jnp.array([-1.0, 3.0])
-    before, across = learning.Split(u, u), learning.Split(u, v)
-    fine = learning.Split(u, jnp.array([1.0, 1.0]))
+    before, across = Split(u, u), Split(u, v)
+    fine = Split(u, jnp.array([1.0, 1.0]))
     np.testing.assert_array_equal(kernel.kept(across, before).v, before.v)
     np.testing.assert_array_equal(kernel.kept(fine, before).v, fine.v)
 
@@ -120,8 +81,8 @@ def test_without_the_guard_v_crosses_the_plane_where_the_kernel_is_not_defined(x
     crossings = {}
     for cosine in (0.0, 0.3):
         rule = rule_of(
-            learning.SplitKernel(least_cosine=jnp.asarray(cosine)), x, y[:, None], 4, batch=32,
-            learning_rate=0.05,
+            models.SplitKernel(least_cosine=jnp.asarray(cosine)), x, y[:, None], 4, batch_size=32,
+            optimizer=learning.adam(0.05),
         )  # fmt: skip
         _, curves = learning.train(rule, rule.init(start), 200, every=200)
         crossings[cosine] = curves["crossings"][-1]
@@ -132,7 +93,7 @@ def test_without_the_guard_v_crosses_the_plane_where_the_kernel_is_not_defined(x
 
 def test_the_distance_kernel_is_equation_74(x64):
     u, x = normal(3), normal(4, 3, seed=1)
-    K = learning.DistanceKernel(sigma=0.5)(u, x)
+    K = models.DistanceKernel(sigma=0.5)(u, x)
     s = [np.linalg.norm(np.asarray(a - u)) for a in x]
     slow = [[np.exp(-((a - b) ** 2) / 0.5) for b in s] for a in s]
     np.testing.assert_allclose(K, slow, rtol=1e-10)
@@ -140,7 +101,7 @@ def test_the_distance_kernel_is_equation_74(x64):
 
 def test_the_projection_kernel_is_equation_76(x64):
     U, x = normal(6, 2), normal(4, 6, seed=1)
-    K = learning.ProjectionKernel(sigma=2.0)(U, x)
+    K = models.ProjectionKernel(sigma=2.0)(U, x)
     p = np.asarray(x @ U)
     slow = [[np.exp(-np.sum((a - b) ** 2) / 8) for b in p] for a in p]
     np.testing.assert_allclose(K, slow, rtol=1e-8)
@@ -148,22 +109,22 @@ def test_the_projection_kernel_is_equation_76(x64):
 
 def test_with_a_bandwidth_of_its_own_the_projection_kernel_does_not_see_scale(x64):
     U, x = normal(6, 2), normal(4, 6, seed=1)
-    kernel = learning.ProjectionKernel(sigma=None)
+    kernel = models.ProjectionKernel(sigma=None)
     np.testing.assert_allclose(kernel(U, x), kernel(10 * U, x), rtol=1e-10)
 
 
 @pytest.mark.parametrize(
     ("kernel", "u"),
     [
-        (learning.SplitKernel(0.8), normal(3)),
-        (learning.DistanceKernel(0.8), normal(3)),
-        (learning.ProjectionKernel(None), normal(3, 2)),
+        (models.SplitKernel(0.8), normal(3)),
+        (models.DistanceKernel(0.8), normal(3)),
+        (models.ProjectionKernel(None), normal(3, 2)),
     ],
     ids=["split", "distance", "projection"],
 )
 def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, u, x64):
     x, y = normal(8, 3, seed=1).astype(float), normal(8, 1, seed=2).astype(float)
-    rule = rule_of(kernel, x, y, batch=8)
+    rule = rule_of(kernel, x, y, batch_size=8)
     start = kernel.start(u.astype(float))
     flat, shape = jax.flatten_util.ravel_pytree(start)
     value = jax.jit(lambda flat: rule.objective(shape(flat), x, y)[0])
@@ -179,8 +140,8 @@ def test_the_gradient_of_the_objective_agrees_with_finite_differences(kernel, u,
 def test_the_objective_is_that_of_the_kernel(columns, determinant, x64):
     """Value and slopes by features agree with those by the kernel matrix, pair by pair."""
     x, y = normal(8, 3), normal(8, columns, seed=1)
-    start = learning.Split(normal(3, seed=2), normal(3, seed=3))
-    rule = rule_of(learning.SplitKernel(0.8), x, y, batch=8, determinant=determinant, mean=False)
+    start = Split(normal(3, seed=2), normal(3, seed=3))
+    rule = rule_of(models.SplitKernel(0.8), x, y, batch_size=8, determinant=determinant, mean=False)
 
     def matrix(direction, x):
         u, v = direction
@@ -206,8 +167,8 @@ def test_modules_learn_as_they_would_alone():
     x, y = normal(16, 3), normal(16, 1, seed=1)
     u = models.random_directions(3, 3, key=KEY)
     # The whole set is the batch, so that keys make no difference.
-    several = rule_of(learning.SplitKernel(), x, y, 3, batch=16, jitter=1.0)
-    alone = rule_of(learning.SplitKernel(), x, y, 1, batch=16, jitter=1.0)
+    several = rule_of(models.SplitKernel(), x, y, 3, batch_size=16, jitter=1.0)
+    alone = rule_of(models.SplitKernel(), x, y, 1, batch_size=16, jitter=1.0)
     after, _ = learning.train(several, several.init(u), 3)
     for j in range(3):
         one, _ = learning.train(alone, alone.init(u[j : j + 1]), 3)
@@ -217,11 +178,11 @@ def test_modules_learn_as_they_would_alone():
 def test_the_literal_step_is_plain_gradient_descent_on_the_sum(x64):
     x, y = normal(8, 3), normal(8, 1, seed=1)
     rule = rule_of(
-        learning.DistanceKernel(), x, y, batch=8, optimiser="sgd", mean=False, learning_rate=1e-3
+        models.DistanceKernel(), x, y, batch_size=8, mean=False, optimizer=learning.sgd(1e-3)
     )
     u = normal(1, 3, seed=2)
     after = rule.step(rule.init(u), jnp.asarray(0))
-    K = lambda u: learning.DistanceKernel()(u, x) + 0.1 * jnp.eye(8)  # noqa: E731
+    K = lambda u: models.DistanceKernel()(u, x) + 0.1 * jnp.eye(8)  # noqa: E731
     slope = jax.grad(lambda u: (y.T @ jnp.linalg.inv(K(u)) @ y)[0, 0])(u[0])
     np.testing.assert_allclose(after.directions[0], u[0] - 1e-3 * slope, rtol=1e-8)
 
@@ -229,18 +190,18 @@ def test_the_literal_step_is_plain_gradient_descent_on_the_sum(x64):
 def test_a_kernel_without_jitter_is_singular_and_says_so():
     x, y = normal(128, 5), normal(128, 1, seed=1)
     u = normal(2, 5, seed=2)
-    bare = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.0)
+    bare = rule_of(models.DistanceKernel(), x, y, 2, jitter=0.0)
     assert not jnp.isfinite(bare.step(bare.init(u), jnp.asarray(0)).losses).all()
     _, curves = learning.train(bare, bare.init(u), 2)
     assert bare.troubles(curves)[0].startswith("K is not positive definite with a jitter of 0")
     assert "raise it" in bare.remedy(curves)
-    safe = rule_of(learning.DistanceKernel(), x, y, 2, jitter=0.1)
+    safe = rule_of(models.DistanceKernel(), x, y, 2, jitter=0.1)
     assert jnp.isfinite(safe.step(safe.init(u), jnp.asarray(0)).losses).all()
 
 
 def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
-    class Unkept(learning.ProjectionKernel.__mro__[1]):  # the abstract kernel
-        inner: learning.ProjectionKernel
+    class Unkept(AbstractDirectionKernel):
+        inner: models.ProjectionKernel
 
         def start(self, u):
             return u
@@ -257,10 +218,10 @@ def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
     x = normal(64, 8)
     y = jnp.sign(normal(64, 1, seed=2))  # nothing to be found: only growing helps
     start = normal(2, 8, 2, seed=1) / 4
-    kernel = learning.ProjectionKernel(sigma=2.0)
+    kernel = models.ProjectionKernel(sigma=2.0)
     seen, troubles = {}, {}
     for name, k in (("kept", kernel), ("unkept", Unkept(kernel))):
-        rule = rule_of(k, x, y, 2, batch=64, learning_rate=0.3)
+        rule = rule_of(k, x, y, 2, batch_size=64, optimizer=learning.adam(0.3))
         state, curves = learning.train(rule, rule.init(start), 300, every=300)
         seen[name] = rule.observe(state)
         troubles[name] = rule.troubles(curves)
@@ -276,8 +237,8 @@ def test_without_its_norm_kept_a_projection_grows_until_all_inputs_are_unlike():
 def test_steps_that_are_too_large_are_noticed():
     x, y = normal(64, 3), normal(64, 1, seed=1)
     rule = rule_of(
-        learning.DistanceKernel(), x, y, 2, optimiser="sgd", mean=False, batch=32,
-        learning_rate=30.0, jitter=0.01,
+        models.DistanceKernel(), x, y, 2, optimizer=learning.sgd(30.0), mean=False,
+        batch_size=32, jitter=0.01,
     )  # fmt: skip
     _, curves = learning.train(rule, rule.init(normal(2, 3, seed=2)), 20)
     assert "lower the learning rate" in rule.troubles(curves)[0]
@@ -286,13 +247,13 @@ def test_steps_that_are_too_large_are_noticed():
 def test_modules_are_fitted_to_the_columns_that_they_may_see():
     x, y = normal(16, 3), normal(16, 4, seed=1)
     columns = jnp.array([[True, True, False, False], [False, False, False, True]])
-    rule = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16)
+    rule = rule_of(models.DistanceKernel(), x, y, 2, columns=columns, batch_size=16)
     centred = y - y.mean(axis=0)
     for seed in range(8):
         drawn = rule._targets(y, columns[0], jax.random.key(seed))
         assert any(np.allclose(drawn[:, 0], centred[:, c], atol=1e-6) for c in (0, 1))
     np.testing.assert_allclose(rule._targets(y, columns[1], KEY)[:, 0], centred[:, 3], atol=1e-6)
-    whole = rule_of(learning.DistanceKernel(), x, y, 2, columns=columns, batch=16, together=True)
+    whole = rule_of(models.DistanceKernel(), x, y, 2, columns=columns, batch_size=16, together=True)
     np.testing.assert_allclose(
         whole._targets(y, columns[0], KEY), jnp.where(columns[0], centred, 0), atol=1e-6
     )
@@ -301,20 +262,20 @@ def test_modules_are_fitted_to_the_columns_that_they_may_see():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 17}, "a batch of 17 of 16 samples"),
-        ({"batch": 1}, "a batch of 1 of 16 samples"),
+        ({"batch_size": 17}, "a batch of 17 of 16 samples"),
+        ({"batch_size": 1}, "a batch of 1 of 16 samples"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        rule_of(learning.DistanceKernel(), normal(16, 3), normal(16, 1), **options)
+        rule_of(models.DistanceKernel(), normal(16, 3), normal(16, 1), **options)
 
 
 def test_directions_come_closer_to_the_true_ones(x64):
     target = tasks.SineRegression.random(3, 3, key=KEY)
     x, y = target.sample(500, key=jax.random.key(1))
     start = models.random_directions(8, 3, key=jax.random.key(2))
-    rule = rule_of(learning.SplitKernel(least_cosine=0.1), x, y[:, None], 8, batch=64)
+    rule = rule_of(models.SplitKernel(least_cosine=0.1), x, y[:, None], 8, batch_size=64)
     state, _ = learning.train(rule, rule.init(start), 150, every=150)
     before, after = (
         probes.module_similarity(u, target.u) for u in (start, rule.projections(state))
@@ -332,14 +293,14 @@ u = normal(2, 3, seed=2)
 devices = jax.devices()
 two = jax.sharding.Mesh(np.array(devices[:2]), ("modules",))
 rules = [
-    rule_of(learning.SplitKernel(), x, y, modules=2, batch=8, mesh=mesh) for mesh in (None, two)
+    rule_of(models.SplitKernel(), x, y, modules=2, batch_size=8, mesh=m) for m in (None, two)
 ]
 here, there = (learning.train(rule, rule.init(u), 3, every=3)[0] for rule in rules)
 for a, b in zip(*map(jax.tree.leaves, (here, there)), strict=True):
     np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 try:
     all_of_them = jax.sharding.Mesh(np.array(devices), ("modules",))
-    rule_of(learning.SplitKernel(), x, y, modules=4, batch=8, mesh=all_of_them)
+    rule_of(models.SplitKernel(), x, y, modules=4, batch_size=8, mesh=all_of_them)
 except ValueError as error:
     assert "xla_force_host_platform_device_count" in str(error)
 else:

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from recombine import learning
+from recombine import learning, models
 
 KEY = jax.random.key(0)
 X = jax.random.normal(KEY, (40, 3))
@@ -14,8 +14,8 @@ U = jnp.eye(2, 3)
 
 def stepped(x, y, rows, steps=3):
     rule = learning.KernelDirections(
-        learning.SplitKernel(), x, y[:, None], jnp.ones((2, 1), bool), KEY, batch=8, jitter=1.0,
-        rows=rows,
+        models.SplitKernel(), x, y[:, None], jnp.ones((2, 1), bool), KEY, batch_size=8,
+        jitter=1.0, rows=rows,
     )  # fmt: skip
     state, step = rule.init(U), eqx.filter_jit(type(rule).step)
     for t in range(steps):

@@ -170,3 +170,64 @@ def test_a_static_field_selects_another_program():
 def test_steps_that_are_not_a_multiple_of_every_are_an_error():
     with pytest.raises(ValueError, match="multiple of every"):
         train(Counter(), COUNT, 10, every=3)
+
+
+class Peak(AbstractRule):
+    """Remembers the largest value that was seen of its state, and when."""
+
+    every: int = 3
+
+    def step(self, state, t):
+        return state | {"x": jnp.sin(t + 1.0)}
+
+    def observe(self, state):
+        return {"x": state["x"]}
+
+    def noted(self, state, seen, t):
+        better = seen["x"] > state["peak"]
+        return state | {
+            "peak": jnp.where(better, seen["x"], state["peak"]),
+            "at": jnp.where(better, t, state["at"]),
+            "notes": state["notes"] + 1,
+        }
+
+
+PEAK = {"x": 0.0, "peak": -2.0, "at": jnp.asarray(-1), "notes": jnp.asarray(0)}
+
+
+@pytest.mark.parametrize("chunk", [3, 6, 100])
+def test_a_rule_is_told_of_every_observation_the_last_one_included(chunk):
+    end, curves = train(Peak(), PEAK, 15, chunk=chunk)
+    assert end["notes"] == len(curves["x"]) == 6
+    assert end["at"] == curves["step"][curves["x"].argmax()]
+    assert end["peak"] == curves["x"].max()
+    assert end["at"] == 15
+
+
+def test_the_steps_between_observations_are_the_rules_own_unless_told_otherwise():
+    np.testing.assert_array_equal(train(Peak(), PEAK, 6)[1]["step"], [0, 3, 6])
+    np.testing.assert_array_equal(train(Peak(), PEAK, 6, every=2)[1]["step"], [0, 2, 4, 6])
+    np.testing.assert_array_equal(train(Counter(), COUNT, 2)[1]["step"], [0, 1, 2])
+
+
+def test_a_resumed_run_is_told_of_the_same_observations():
+    reports = []
+    straight, _ = train(Peak(), PEAK, 15, chunk=6, on_chunk=reports.append)
+    resumed, _ = train(Peak(), PEAK, 15, chunk=6, resume=reports[0])
+    assert straight == resumed
+
+
+def test_a_state_may_hold_functions_and_whole_numbers_which_stay():
+    class Applying(AbstractRule):
+        def step(self, state, t):
+            return state | {"x": state["function"](state["x"]) * state["factor"]}
+
+        def observe(self, state):
+            return {"x": state["x"]}
+
+    def half(x):
+        return x / 2
+
+    state, curves = train(Applying(), {"x": 1.0, "function": half, "factor": 3}, 2)
+    np.testing.assert_allclose(curves["x"], [1, 1.5, 2.25])
+    assert (state["function"], state["factor"]) == (half, 3)

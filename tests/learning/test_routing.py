@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from recombine import learning, models, probes, splits, tasks
+from recombine.tasks._routes import mean_route_loss, summed_route_loss
 
 
 def loss_route_by_route(weights, X, Y, mask):
@@ -18,6 +19,16 @@ def loss_route_by_route(weights, X, Y, mask):
     return total
 
 
+def spectrum_and_modes(target_map, mask):
+    """What to observe besides errors."""
+
+    def measure(network):
+        modes = probes.route_modes(network, target_map, mask)
+        return probes.pathway_spectrum(network) | modes
+
+    return measure
+
+
 @eqx.filter_jit
 def observed(rule, network):
     return rule.observe(network)
@@ -27,8 +38,8 @@ def test_loss_at_zero_weights_is_that_of_figure_4(x64):
     _, Y = tasks.hierarchical_items()
     mask = splits.ring_mask(7, 4)
     outputs = jnp.zeros((7, 7, 4, 7))
-    assert learning.summed_route_loss(outputs, Y, mask) == pytest.approx(244)
-    assert learning.mean_route_loss(outputs, Y, mask) == pytest.approx(244 / 8)
+    assert summed_route_loss(outputs, Y, mask) == pytest.approx(244)
+    assert mean_route_loss(outputs, Y, mask) == pytest.approx(244 / 8)
     assert probes.route_errors(outputs, Y)[0, 0] == pytest.approx(122)
 
 
@@ -37,9 +48,7 @@ def test_summed_loss_is_2KM_over_features_times_the_papers(x64):
     outputs = jnp.asarray(np.random.default_rng(0).normal(size=(5, 5, 4, 7)))
     for K in (1, 3, 5):
         mask = splits.ring_mask(5, K)
-        ratio = learning.summed_route_loss(outputs, Y, mask) / learning.mean_route_loss(
-            outputs, Y, mask
-        )
+        ratio = summed_route_loss(outputs, Y, mask) / mean_route_loss(outputs, Y, mask)
         assert ratio == pytest.approx(2 * K * 5 / 7)
 
 
@@ -47,7 +56,7 @@ def test_a_step_descends_the_gradient_of_the_loss_route_by_route(x64):
     X, Y = tasks.hierarchical_items(key=jax.random.key(9))
     mask = np.asarray(splits.ring_mask(3, 2))
     network = models.RoutingNetwork.orthogonal(0.8, num_domains=3, width=9, key=jax.random.key(0))
-    rule = learning.RoutingDescent(X, Y, mask, 0.03)
+    rule = learning.routing_descent(X, Y, mask, 0.03)
     weights = (network.W1, network.W2, network.W3)
     loss, gradient = jax.jit(jax.value_and_grad(lambda w: loss_route_by_route(w, X, Y, mask)))(
         weights
@@ -61,7 +70,7 @@ def test_a_step_descends_the_gradient_of_the_loss_route_by_route(x64):
 def test_untrained_routes_do_not_enter_the_gradient(x64):
     X, Y = tasks.hierarchical_items()
     network = models.RoutingNetwork.orthogonal(0.8, num_domains=3, width=9, key=jax.random.key(0))
-    rule = learning.RoutingDescent(X, Y, splits.diagonal_mask(3, 2), 0.1)
+    rule = learning.routing_descent(X, Y, splits.diagonal_mask(3, 2), 0.1)
     stepped = eqx.filter_jit(rule.step)(network, jnp.asarray(0))
     np.testing.assert_array_equal(stepped.W1[2], network.W1[2])
     np.testing.assert_array_equal(stepped.W3[2], network.W3[2])
@@ -75,7 +84,7 @@ def figure_4():
         X, Y = tasks.hierarchical_items()
         mask = splits.ring_mask(7, 4)
         network = models.RoutingNetwork.orthogonal(0.2, num_domains=7, key=jax.random.key(1))
-        rule = learning.RoutingDescent(X, Y, mask, 0.02)
+        rule = learning.routing_descent(X, Y, mask, 0.02)
         final, curves = learning.train(rule, network, 500)
     return X, network, final, curves
 
@@ -112,7 +121,7 @@ def test_domains_come_to_share_one_representation(figure_4):
 def test_isolated_routes_learn_private_codes(x64):
     X, Y = tasks.hierarchical_items()
     network = models.RoutingNetwork.orthogonal(0.2, num_domains=10, key=jax.random.key(0))
-    rule = learning.RoutingDescent(X, Y, splits.ring_mask(10, 1), 0.05)
+    rule = learning.routing_descent(X, Y, splits.ring_mask(10, 1), 0.05)
     final, curves = learning.train(rule, network, 1000, every=500)
     assert curves["trained_error"][-1] < 1e-6
     # Worse than the 122 of zero weights: confidently wrong.
@@ -133,8 +142,8 @@ def test_decoupled_learning_follows_the_reduced_dynamics(x64):
     network = models.RoutingNetwork.decoupled(
         0.2, task.target_map, num_domains=5, width=8, key=jax.random.key(0)
     )
-    rule = learning.RoutingDescent(
-        task.X, task.Y, task.mask, learning_rate, spectrum=True, modes=True
+    rule = learning.routing_descent(
+        task.X, task.Y, task.mask, learning_rate, spectrum_and_modes(task.target_map, task.mask)
     )
     _, curves = learning.train(rule, network, 150, every=50)
     step = 2 * 3 * 5 * learning_rate / 7
@@ -157,10 +166,12 @@ def test_decoupled_learning_follows_the_reduced_dynamics(x64):
 def test_observations_are_only_what_is_asked_for(x64):
     X, Y = tasks.hierarchical_items()
     network = models.RoutingNetwork.orthogonal(0.2, num_domains=3, width=16, key=jax.random.key(0))
-    plain = observed(learning.RoutingDescent(X, Y, splits.full_mask(3), 0.1), network)
+    plain = observed(learning.routing_descent(X, Y, splits.full_mask(3), 0.1), network)
     assert set(plain) == {"loss", "paper_loss", "trained_error", "untrained_error"}
     assert np.isnan(plain["untrained_error"])
-    rule = learning.RoutingDescent(X, Y, splits.full_mask(3), 0.1, spectrum=True, modes=True)
+    rule = learning.routing_descent(
+        X, Y, splits.full_mask(3), 0.1, spectrum_and_modes(Y.T @ X, splits.full_mask(3))
+    )
     full = observed(rule, network)
     assert full["singular_in"].shape == (4,)
     assert full["singular_hidden"].shape == (10,)
@@ -176,7 +187,9 @@ def test_schemes_are_observed_apart(x64):
     network = models.SharedPathways.decoupled(
         (0.3, 0.2), Y.T @ X, block_sizes=(1, 2), num_domains=2, width=7, key=jax.random.key(0)
     )
-    rule = learning.RoutingDescent(X, Y, splits.full_mask(2), 0.1, spectrum=True, modes=True)
+    rule = learning.routing_descent(
+        X, Y, splits.full_mask(2), 0.1, spectrum_and_modes(Y.T @ X, splits.full_mask(2))
+    )
     seen = observed(rule, network)
     np.testing.assert_allclose(seen["scheme_modes"], [[0.3**3] * 4, [0.2**3] * 4], atol=1e-14)
     np.testing.assert_allclose(seen["singular_in"], [[0.3] * 4, [0.2] * 4], atol=1e-14)
@@ -186,7 +199,7 @@ def test_schemes_are_observed_apart(x64):
 def test_training_works_in_single_precision():
     X, Y = tasks.hierarchical_items()
     network = models.RoutingNetwork.orthogonal(0.3, num_domains=4, width=16, key=jax.random.key(0))
-    rule = learning.RoutingDescent(X, Y, splits.ring_mask(4, 2), 0.05)
+    rule = learning.routing_descent(X, Y, splits.ring_mask(4, 2), 0.05)
     final, curves = learning.train(rule, network, 400, every=100)
     assert final.W2.dtype == jnp.float32
     assert curves["loss"][-1] < 0.1 * curves["loss"][0]
@@ -202,7 +215,7 @@ def test_adding_the_recommended_routes_opens_the_untrained_ones(x64):
     network = models.RoutingNetwork.orthogonal(0.2, num_domains=6, width=32, key=jax.random.key(0))
     errors = []
     for trained in (mask, improved):
-        rule = learning.RoutingDescent(X, Y, trained, 0.5 / trained.sum())
+        rule = learning.routing_descent(X, Y, trained, 0.5 / trained.sum())
         _, curves = learning.train(rule, network, 1000, every=500)
         assert curves["trained_error"][-1] < 0.01
         errors.append(curves["untrained_error"][-1])

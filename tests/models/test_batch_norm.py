@@ -173,7 +173,7 @@ def test_other_projections_leave_all_else_as_it_is():
 @pytest.mark.parametrize("learn", [True, False])
 def test_frozen_projections_do_not_learn_and_the_trunk_exists_once(learn):
     model = modular()
-    learned, fixed = model.partition(learn_projections=learn)
+    learned, fixed = eqx.partition(model, model.trainable(learn_projections=learn))
     assert eqx.tree_equal(eqx.combine(learned, fixed), model)
     assert (learned.U is not None) is learn
     # Projection norm 2, trunk 2 x (weight, scale, offset), readout 2; no axis of modules in them.

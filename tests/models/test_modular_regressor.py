@@ -141,7 +141,7 @@ def test_other_directions_leave_the_modules_as_they_are_and_are_taken_in_turns()
 def test_frozen_directions_get_no_gradient_and_all_else_does(learn):
     network = make(4, 3, width=8)
     x = inputs(50, 3)
-    learned, fixed = network.partition(learn_directions=learn)
+    learned, fixed = eqx.partition(network, network.trainable(learn_directions=learn))
     both = jax.tree.leaves(eqx.combine(learned, fixed))
     assert all(map(operator.is_, both, jax.tree.leaves(network)))
 

@@ -3,7 +3,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine import learning, models, splits, tasks
+from recombine import learning, models, probes, splits, tasks
+
+
+def modes_of(X, Y, mask):
+    return jax.tree_util.Partial(probes.route_modes, target_map=Y.T @ X, mask=mask)
 
 
 def test_shapes_follow_the_blocks():
@@ -42,7 +46,7 @@ def test_the_fully_shared_scheme_is_a_routing_network(x64):
     )
     routing = jax.tree.map(lambda W: W[0, 0], shared.schemes[0])
     assert isinstance(routing, models.RoutingNetwork)
-    rule = learning.RoutingDescent(X, Y, mask, 0.05)
+    rule = learning.routing_descent(X, Y, mask, 0.05)
     shared, shared_curves = learning.train(rule, shared, 100, every=50)
     routing, routing_curves = learning.train(rule, routing, 100, every=50)
     np.testing.assert_allclose(shared.schemes[0].W2[0, 0], routing.W2, atol=1e-11)
@@ -103,7 +107,7 @@ def test_racing_schemes_follow_the_reduced_dynamics(x64):
     )
     learning_rate = 0.02
     tau = 7 / (2 * 16 * learning_rate)
-    rule = learning.RoutingDescent(X, Y, task.mask, learning_rate, modes=True)
+    rule = learning.routing_descent(X, Y, task.mask, learning_rate, modes_of(X, Y, task.mask))
     _, curves = learning.train(rule, network, 200, every=50)
     for n, step in enumerate(curves["step"]):
         B1, B2 = race(
@@ -117,7 +121,8 @@ def test_the_most_shared_scheme_wins_the_race(x64):
     network = models.SharedPathways.orthogonal(
         0.1, block_sizes=(1, 4), num_domains=4, width=16, key=jax.random.key(0)
     )
-    rule = learning.RoutingDescent(X, Y, splits.full_mask(4), 0.03, modes=True)
+    mask = splits.full_mask(4)
+    rule = learning.routing_descent(X, Y, mask, 0.03, modes_of(X, Y, mask))
     _, curves = learning.train(rule, network, 1000, every=500)
     final = curves["scheme_modes"][-1]
     np.testing.assert_allclose(final.sum(0), [13.60147, 6.40312, 3, 3], rtol=0.01)
@@ -129,6 +134,7 @@ def test_a_large_head_start_lets_the_dedicated_scheme_win(x64):
     network = models.SharedPathways.decoupled(
         (1.0, 0.01), Y.T @ X, block_sizes=(1, 4), num_domains=4, width=8, key=jax.random.key(0)
     )
-    rule = learning.RoutingDescent(X, Y, splits.full_mask(4), 0.03, modes=True)
+    mask = splits.full_mask(4)
+    rule = learning.routing_descent(X, Y, mask, 0.03, modes_of(X, Y, mask))
     _, curves = learning.train(rule, network, 1000, every=500)
     assert curves["scheme_modes"][-1, 0, 0] > 0.99 * 13.6

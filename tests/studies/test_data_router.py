@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from made_up import judged, results
@@ -178,7 +179,9 @@ def test_published_items_are_measured_in_proportion_to_their_lengths():
     )
     task = lookup_trial.task_of(config, jax.random.key(0))
     data = lookup_trial.data_of(config, task, False, jax.random.key(1))
-    everything = np.concatenate([np.asarray(source.lengths) for source in data.sources])
+    everything = np.concatenate(
+        [np.asarray(source.data.lengths) for source in data.batches.sources]
+    )
     measured = np.asarray(data.seen.lengths)
     assert len(everything) == 53_704
     assert 0.9 * config.evaluated <= len(measured) <= config.evaluated
@@ -189,10 +192,11 @@ def test_published_items_are_measured_in_proportion_to_their_lengths():
 def test_fresh_batches_are_of_one_range_of_lengths():
     config = Config(buckets=2, evaluated=10)
     task = lookup_trial.task_of(config, jax.random.key(0))
-    sources, _, tests, shares = lookup_trial.data_of(config, task, True, jax.random.key(1))
-    assert shares.tolist() == [3, 2]
-    for source, (low, high) in zip(sources, ((1, 3), (4, 5)), strict=True):
-        functions = np.asarray(source(50, key=jax.random.key(2)).lengths) - 3
+    batches, _, tests = lookup_trial.data_of(config, task, True, jax.random.key(1))
+    assert batches.shares.tolist() == [3, 2]
+    for source, (low, high) in zip(batches.sources, ((1, 3), (4, 5)), strict=True):
+        functions = np.asarray(source(jnp.asarray(0), jax.random.key(2)).lengths) - 3
+        assert len(functions) == config.batch
         assert set(functions) == set(range(low, high + 1))
     for name, (low, high) in {"iid": (1, 5), "depth_valid": (6, 6), "longer": (7, 8)}.items():
         functions = np.asarray(tests[name].lengths) - 3

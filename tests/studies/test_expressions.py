@@ -143,11 +143,13 @@ def test_the_list_of_the_paper_has_its_value():
 def test_batches_are_of_like_lengths():
     config = arithmetic.Config(train=200, evaluated=20, buckets=2)
     task = arithmetic.task_of(config)
-    (short, long), seen, tests, shares = expression_trial.data_of(config, task, jax.random.key(0))
+    batches, seen, tests = expression_trial.data_of(config, task, jax.random.key(0))
+    short, long = (source.data for source in batches.sources)
     assert short.lengths.max() < long.lengths.min()
     # 200 that are nested, and all single operations.
     assert len(short) + len(long) == 250
-    assert shares is None
+    assert batches.shares.tolist() == [len(short), len(long)]
+    assert [source.batch_size for source in batches.sources] == [config.batch] * 2
     assert seen.vocabulary[-2:] == ("B", "E")
     assert set(tests) == {"iid", "depth_valid", "deeper"}
     assert set(task.depths_of(tests["deeper"]).tolist()) == {4, 5}

@@ -1,15 +1,17 @@
 """The study of remedies: each claim can hold and can fail, and each remedy does what it says."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine import learning, tasks
+from recombine import data, learning, tasks
 from recombine.lab.registry import load
-from recombine.studies.gradient_resistance import pairs_remedies
-from recombine.studies.gradient_resistance.remedies import Config
+from recombine.studies.gradient_resistance import pairs_remedies, toy_remedies
+from recombine.studies.gradient_resistance.remedies import IN_IMAGES, IN_TOY, Config
+from recombine.studies.gradient_resistance.remedy_parts import REMEDIES
 
 NAME = "gradient-resistance/remedies"
 KEY = jax.random.key(0)
@@ -69,85 +71,67 @@ def test_a_remedy_that_the_toy_does_not_have_is_refused():
         Config(task="toy", remedy="shuffle")
 
 
-SIZE = 400
-disturb = jax.jit(pairs_remedies._disturbed)
+@pytest.fixture(scope="module")
+def at():
+    """Pairs of small images, and what remedies are made of."""
+    images = data.template_mixtures(key=KEY, shape=(8, 4), train=40, test=20)
+    task, random = (tasks.PairedImages(images, informative=i) for i in (True, False))
+    return pairs_remedies.pair_situation(task, random, 8, 6, KEY)
 
 
-def disturbed(**strengths):
-    """The two images of pairs of constant images, which tell their pair, and their labels."""
-    number = jnp.arange(1.0, SIZE + 1)
-    x = jnp.broadcast_to(number[:, None, None, None], (SIZE, 2, 4, 1))
-    labels = jnp.arange(SIZE) % 10
-    strengths = dict.fromkeys(pairs_remedies.DISTURBANCES, 0.0) | strengths
-    after = disturb(tasks.PairBatch(x, labels, labels), KEY, **strengths)
-    np.testing.assert_array_equal(after.labels, labels)
-    return number, np.asarray(after.x[:, :, :2]), np.asarray(after.x[:, :, 2:])
+def test_every_remedy_of_both_tasks_is_made_of_parts_and_has_a_strength():
+    assert set(IN_IMAGES) == set(REMEDIES) == set(pairs_remedies.PAIR_STRENGTHS)
+    assert set(IN_TOY) == set(toy_remedies.STRENGTHS) < set(REMEDIES)
 
 
-def test_without_strength_a_batch_stays_as_it_is():
-    number, first, second = disturbed()
-    np.testing.assert_array_equal(first[:, 0, 0, 0], number)
-    np.testing.assert_array_equal(second, first)
-
-
-def test_dropping_blanks_the_second_image_of_the_share_asked_for():
-    number, first, second = disturbed(drop=0.8)
-    np.testing.assert_array_equal(first[:, 1, 1, 0], number)
-    assert set(np.unique(second[:, 0, 0, 0] / number)) == {0, 1}
-    assert np.mean(second == 0) == pytest.approx(0.8, abs=0.08)
-
-
-def test_dropping_either_blanks_one_image_of_a_pair_never_both():
-    _, first, second = disturbed(either=0.8)
-    gone = np.stack([first[:, 0, 0, 0] == 0, second[:, 0, 0, 0] == 0])
-    assert not gone.all(axis=0).any()
-    assert gone.mean(axis=1) == pytest.approx(0.4, abs=0.1)
-
-
-def test_noise_has_the_deviation_asked_for_and_spares_the_first_image():
-    number, first, second = disturbed(noise=0.5)
-    np.testing.assert_array_equal(first[:, 0, 0, 0], number)
-    noise = second - np.asarray(number)[:, None, None, None]
-    assert noise.std() == pytest.approx(0.5, abs=0.05)
-
-
-def test_shuffled_second_images_are_those_of_other_pairs():
-    number, first, second = disturbed(shuffle=1.0)
-    np.testing.assert_array_equal(first[:, 0, 0, 0], number)
-    assert sorted(second[:, 0, 0, 0]) == list(range(1, SIZE + 1))
-    assert not (second == first).any()
-    _, first, second = disturbed(shuffle=0.8)
-    assert np.mean(second[:, 0, 0, 0] != first[:, 0, 0, 0]) == pytest.approx(0.8, abs=0.08)
-
-
-def linear(x):
-    """Scores of which one weighs the first image and one the second."""
-    return jnp.stack([3 * x[:, :, :1].sum((1, 2, 3)), 2 * x[:, :, 1:].sum((1, 2, 3))], axis=1)
-
-
-def test_the_penalty_estimates_the_squared_derivative_by_the_second_image():
-    x = jnp.ones((4000, 1, 2, 1))
-    labels = jnp.zeros(4000, int)
-    batch = tasks.PairBatch(x, labels, labels)
-    with_it, without = (
-        jax.jit(pairs_remedies._with_slope, static_argnums=1)(s, linear, batch, KEY)
-        for s in (0.5, 0.0)
+@pytest.mark.parametrize("remedy", ["drop", "noise", "shuffle"])
+def test_what_is_done_to_batches_spares_the_first_image(at, remedy):
+    batch = at.informative(jnp.asarray(0), KEY)
+    after = REMEDIES[remedy].prepare(0.9, at)(batch, KEY)
+    (first, second), (first_after, second_after) = (
+        np.split(np.asarray(b.x), 2, axis=2) for b in (batch, after)
     )
-    # ∂Ŷ/∂X_2 is (0, 2), its square 4.
-    assert with_it - without == pytest.approx(0.5 * 4, rel=0.1)
-    assert without == pytest.approx(float(learning.categorical_hinge(linear(x), labels)))
+    np.testing.assert_array_equal(first, first_after)
+    assert not np.array_equal(second, second_after)
 
 
-def test_modules_see_one_image_each_and_add_their_scores():
-    def first(x):
-        return x[:, :, :, 0].sum(axis=1)
+def test_dropping_either_drops_both_images_in_turn(at):
+    batch = at.informative(jnp.asarray(0), KEY)
+    gone = set()
+    for key in jax.random.split(KEY, 5):
+        x = np.asarray(REMEDIES["either"].prepare(1.0, at)(batch, key).x)
+        gone |= {
+            half for half in (0, 1) for pair in np.split(x, 2, axis=2)[half] if (pair == 0).all()
+        }
+    assert gone == {0, 1}
 
-    x = jnp.arange(16.0).reshape(1, 2, 8, 1)
-    ours = pairs_remedies._sum(first, lambda x: 10 * first(x), x)
-    np.testing.assert_array_equal(ours, [[8 + 160, 10 + 180, 12 + 200, 14 + 220]])
+
+def test_orders_are_stages_of_the_share_asked_for(at):
+    drawn = [
+        [REMEDIES[name].batches(0.25, at)(jnp.asarray(t), KEY).second_labels for t in (1, 2)]
+        for name in ("order", "reversed")
+    ]
+    informative, random = (
+        b(jnp.asarray(0), KEY).second_labels for b in (at.informative, at.uninformative)
+    )
+    assert not np.array_equal(informative, random)
+    for (early, late), expected in zip(
+        drawn, ((random, informative), (informative, random)), strict=True
+    ):
+        np.testing.assert_array_equal(early, expected[0])
+        np.testing.assert_array_equal(late, expected[1])
 
 
-def test_orders_are_stages_of_the_share_asked_for():
-    assert pairs_remedies._stages("order", 0.25) == [(False, 0.25), (True, 0.75)]
-    assert pairs_remedies._stages("reversed", 0.25) == [(True, 0.25), (False, 0.75)]
-    assert pairs_remedies._stages("drop", 0.25) == [(True, 1.0)]
+def test_the_last_hidden_layer_divides_the_network(at):
+    network, batch = at.network(), at.informative(jnp.asarray(0), KEY)
+    encode, decode = at.halves(network)
+    np.testing.assert_allclose(decode(encode(batch.x)), network(batch.x), rtol=1e-5)
+
+
+def test_without_strength_objectives_are_the_loss(at):
+    network, batch = at.network(), at.informative(jnp.asarray(0), KEY)
+    loss = float(learning.categorical_hinge(network(batch.x), batch.labels))
+    for name, objective in ((n, REMEDIES[n].objective(0.0, at)) for n in ("none", "penalty")):
+        assert float(objective(network, batch, KEY)) == pytest.approx(loss, rel=1e-5), name
+    quiet = eqx.tree_at(lambda o: o.deviation, REMEDIES["entropy"].objective(0.0, at), 0.0)
+    assert float(quiet(network, batch, KEY)) == pytest.approx(loss, rel=1e-5)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine import learning, models, tasks
+from recombine import models, tasks
 from recombine.lab import Run
 from recombine.lab.registry import load
-from recombine.studies.gradient_resistance import linear_trial, toy_trial
+from recombine.studies.gradient_resistance import linear_trial, toy_remedies, toy_trial
 from recombine.studies.gradient_resistance.toy_training import SHOWN, Config
 
 TOY, LINEAR = "gradient-resistance/toy", "gradient-resistance/linear-counterpoint"
@@ -194,13 +194,13 @@ def test_logistic_regression_goes_the_way_of_a_plain_implementation(x64):
 
 def test_a_remedied_network_is_scored_by_shares_and_bits():
     run = Run()
-    scores = toy_trial.remedied("order", jax.random.key(0), run, steps=2, points=25)
+    scores = toy_remedies.remedied("order", jax.random.key(0), run, steps=2, points=25)
     assert all(0 <= value <= 1 for value in scores)
-    assert run.steps == 2
+    assert run.steps == 2 * 2  # passes of two updates
 
 
 def test_scores_of_networks_that_look_at_one_coordinate_are_known():
-    task, score = tasks.QuadrantToy(), eqx.filter_jit(toy_trial.scores)
+    task, score = tasks.QuadrantToy(), eqx.filter_jit(toy_remedies.scores)
     batch = task.sample(50, key=jax.random.key(0))
     right, wrong = (
         score(jax.tree_util.Partial(jnp.dot, b=jnp.array(w)), task, batch)
@@ -211,51 +211,28 @@ def test_scores_of_networks_that_look_at_one_coordinate_are_known():
     np.testing.assert_allclose([wrong["held_out_accuracy"], wrong["leakage"]], [0, 1], atol=1e-6)
 
 
-EXAMPLES = tasks.Examples(
-    jnp.array([[1.0, -2.0], [-3.0, 4.0], [-1.0, -5.0]]), jnp.ones((3, 1)), jnp.ones(3)
-)
+TEN = jnp.tile(jnp.array([[1.0, -2.0], [-3.0, 4.0], [-1.0, -5.0]]), (4, 1))[:10]
+EXAMPLES = tasks.Examples(TEN, jnp.ones((10, 1)), jnp.ones(10))
 KEY = jax.random.key(1)
 
 
-def test_drops_and_noise_touch_the_second_coordinate_only_and_anew_in_every_pass():
-    for arranged, s in ((toy_trial._dropped, 0.5), (toy_trial._noisy, 1.0)):
-        passes = [np.asarray(arranged(KEY, s, EXAMPLES, jnp.asarray(t)).x) for t in range(4)]
-        assert all((x[:, 0] == np.asarray(EXAMPLES.x)[:, 0]).all() for x in passes)
-        assert len({x[:, 1].tobytes() for x in passes}) > 1
-    dropped = toy_trial._dropped(KEY, 1.0, EXAMPLES, jnp.asarray(0))
-    np.testing.assert_array_equal(dropped.x[:, 1], 0)
-
-
 def test_the_order_has_only_points_without_information_first():
-    first, later = (toy_trial._uninformative_first(3.0, EXAMPLES, jnp.asarray(t)) for t in (2, 3))
-    np.testing.assert_array_equal(first.weight, [1, 0, 1])
-    np.testing.assert_array_equal(later.weight, [1, 1, 1])
+    at = toy_remedies.toy_situation(EXAMPLES, 4, KEY)
+    np.testing.assert_array_equal(at.uninformative.data.weight, TEN[:, 1] < 0)
+    np.testing.assert_array_equal(at.informative.data.weight, 1)
 
 
-def test_a_penalty_is_the_squared_slope_along_the_second_coordinate():
-    def model(x):
-        return x @ jnp.array([[2.0], [3.0]])
-
-    plain, with_slope = (toy_trial._with_slope(s, model, EXAMPLES) for s in (0.0, 0.5))
-    assert float(with_slope - plain) == pytest.approx(0.5 * 9)
-
-
-def test_without_noise_and_penalty_the_representation_changes_nothing():
+def test_the_first_hidden_layer_divides_the_network():
     network = eqx.filter_jit(toy_trial.playground_network)(key=KEY)
-    sized = jax.jit(toy_trial._with_size)
-    wide = toy_trial._widened(KEY, EXAMPLES, None)
-    noisy = toy_trial._widened(KEY, EXAMPLES, jnp.asarray(1))
-    plain = float(learning.half_squared_loss(network, EXAMPLES))
-    assert float(sized(0.0, network, wide)) == pytest.approx(plain, rel=1e-5)
-    hidden = np.maximum(network.layers[0](EXAMPLES.x), 0)
-    size = np.square(hidden).sum(axis=1).mean()
-    assert float(sized(2.0, network, wide)) == pytest.approx(plain + 2 * size)
-    assert float(sized(0.0, network, noisy)) != pytest.approx(plain, rel=1e-3)
+    encode, decode = toy_remedies.first_hidden_layer(network)
+    hidden = jnp.maximum(network.layers[0](EXAMPLES.x), 0)
+    np.testing.assert_allclose(encode(EXAMPLES.x), hidden, rtol=1e-6)
+    np.testing.assert_allclose(decode(hidden), network(EXAMPLES.x), rtol=1e-5)
 
 
 def test_parts_of_the_modular_network_see_one_coordinate_each():
-    network = jax.jit(toy_trial._additive)(key=KEY)
+    network = eqx.filter_jit(toy_remedies.towers_of)(key=KEY)
     x = jnp.array([[1.0, -2.0], [-0.5, 3.0], [1.0, 3.0], [-0.5, -2.0]])
-    y = np.arctanh(jax.jit(network)(x)[:, 0])
+    y = np.arctanh(eqx.filter_jit(network)(x)[:, 0])
     assert y[0] + y[1] == pytest.approx(y[2] + y[3], abs=1e-5)
     assert len(set(y.tolist())) == 4

@@ -178,11 +178,12 @@ def test_methods_share_target_data_and_modules():
         np.testing.assert_array_equal(a, b)
     config = Config(method="modular", k=2, n=40, test_samples=10)
     random, _ = sine_trial.network_of(config, given[0], keys, Run())
-    true, fixed = sine_trial.network_of(
+    true, trainable = sine_trial.network_of(
         Config(method="true", k=2, n=40, test_samples=10), given[0], keys, Run()
     )
-    assert true.u is None
-    np.testing.assert_array_equal(fixed.u, np.tile(given[0].target.u, (2, 1)))
+    assert not trainable.u
+    assert all(trainable.weights)
+    np.testing.assert_array_equal(true.u, np.tile(given[0].target.u, (2, 1)))
     for a, b in zip(random.weights, true.weights, strict=True):
         np.testing.assert_array_equal(a, b)
 

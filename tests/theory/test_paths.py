@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recombine.learning import gradient_flow
 from recombine.models import GatedExamples, GatedLinearNetwork, Graph
 from recombine.theory import (
     enumerate_paths,
+    gradient_flow,
     loss_from_statistics,
     node_balance,
     path_counts,

@@ -3,12 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.learning import GradientDescent, gradient_flow, train
+from recombine.learning import GradientDescent, train
 from recombine.models import GatedExamples, GatedLinearNetwork, Graph
 from recombine.theory import (
     check_diagonalizable,
     decoupled_init,
     euler,
+    gradient_flow,
     integrate,
     lift,
     loss_from_statistics,

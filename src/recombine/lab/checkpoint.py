@@ -52,13 +52,20 @@ def _is_key(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
+def _is_array(leaf: Any) -> bool:
+    """Arrays are written; functions, whole numbers and the like come from the template."""
+    import jax
+
+    return isinstance(leaf, jax.Array | np.ndarray)
+
+
 def _leaves(tree: Any) -> list[np.ndarray]:
     import jax
 
     def plain(leaf):
         return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
-    return [plain(leaf) for leaf in jax.tree.leaves(tree)]
+    return [plain(leaf) for leaf in jax.tree.leaves(tree) if _is_array(leaf)]
 
 
 def _like(template: Any, arrays: list[np.ndarray]) -> Any:
@@ -66,10 +73,15 @@ def _like(template: Any, arrays: list[np.ndarray]) -> Any:
     import jax.numpy as jnp
 
     leaves, structure = jax.tree.flatten(template)
-    if len(leaves) != len(arrays):
-        raise Damaged(f"{len(arrays)} leaves where {len(leaves)} are expected")
+    count = sum(map(_is_array, leaves))
+    if count != len(arrays):
+        raise Damaged(f"{len(arrays)} arrays where {count} are expected")
+    found = iter(arrays)
 
-    def restore(leaf, array):
+    def restore(leaf):
+        if not _is_array(leaf):
+            return leaf
+        array = next(found)
         if _is_key(leaf):
             return jax.random.wrap_key_data(jnp.asarray(array), impl=jax.random.key_impl(leaf))
         expected = np.asarray(leaf)
@@ -77,9 +89,7 @@ def _like(template: Any, arrays: list[np.ndarray]) -> Any:
             raise Damaged(f"{array.dtype}{array.shape} where {expected.dtype}{expected.shape} was")
         return jnp.asarray(array)
 
-    return jax.tree.unflatten(
-        structure, [restore(a, b) for a, b in zip(leaves, arrays, strict=True)]
-    )
+    return jax.tree.unflatten(structure, [restore(leaf) for leaf in leaves])
 
 
 def save(folder: Path, step: int, tree: Any, curves: dict[str, np.ndarray] | None = None) -> Path:

@@ -72,7 +72,7 @@ class Run:
         state: State,
         steps: int,
         *,
-        every: int = 1,
+        every: int | None = None,
         chunk: int = 500,
         name: str = "train",
     ) -> tuple[State, dict[str, np.ndarray]]:
@@ -81,6 +81,7 @@ class Run:
         A trial that trains more than once gives each loop a `name` of its own.
         """
         from recombine.learning import Progress, train
+        from recombine.learning._loop import carried
 
         if name in self._loops:
             raise ValueError(f"two loops are called {name!r}: give each a name of its own")
@@ -88,7 +89,7 @@ class Run:
         folder = self._folder / name if self._folder else None
         resume = None
         if folder is not None:
-            found = checkpoint.latest(folder, state)
+            found = checkpoint.latest(folder, carried(state))
             resume = Progress(*found) if found else None
         written = time.monotonic()
 

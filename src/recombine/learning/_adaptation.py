@@ -10,17 +10,20 @@ from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
 from ..models._meta_model import AbstractMetaModel
 from ..tasks._episode import Episode, Examples
+from ._optimizer import AnyOptimizer, Optimizer, Rate, adamw
 
 Loss = Callable[[Float[Array, "samples outputs"], Examples], Float[Array, ""]]
 
 
-def inner_adamw(learning_rate: float | Float[Array, ""]) -> optax.GradientTransformation:
+def inner_adamw(rate: Rate) -> Optimizer:
     """AdamW whose second moment has a small constant under its root.
 
     Without it a fast parameter with zero gradient has an infinite derivative of √v at v = 0, and
     the gradient through the inner loop is not a number.
     """
-    return optax.adamw(learning_rate, weight_decay=1e-4, eps_root=float(jnp.finfo("float32").eps))
+    # A constant of the program: as an array input it would be one more derivative to take.
+    eps_root = jnp.finfo("float32").eps
+    return adamw(rate, weight_decay=1e-4, eps_root=eps_root)
 
 
 class Adaptation(eqx.Module):
@@ -29,10 +32,9 @@ class Adaptation(eqx.Module):
     **Arguments:**
 
     - `loss`: of predictions against `Examples`.
-    - `steps`: steps of the inner optimiser.
-    - `learning_rate`: its learning rate.
-    - `optimiser`: makes an Optax optimiser from a learning rate. It is differentiated through.
-    - `batch`: samples a step, drawn with replacement; by default all, without drawing.
+    - `steps`: steps of the inner optimizer.
+    - `optimizer`: the inner optimizer, which is differentiated through.
+    - `batch_size`: samples per step, drawn with replacement; by default all, without drawing.
     - `first_order`: treat the inner gradients as constants when differentiating.
     - `rematerialise`: compute activations of the inner loop anew in the backward pass instead of
         storing them: less memory, more time.
@@ -40,11 +42,8 @@ class Adaptation(eqx.Module):
 
     loss: Loss = eqx.field(static=True)
     steps: int = 10
-    learning_rate: float | Float[Array, ""] = 0.1
-    optimiser: Callable[[Float[Array, ""]], optax.GradientTransformation] = eqx.field(
-        static=True, default=inner_adamw
-    )
-    batch: int | None = None
+    optimizer: AnyOptimizer = eqx.field(default_factory=lambda: inner_adamw(0.1))
+    batch_size: int | None = None
     first_order: bool = False
     rematerialise: bool = False
 
@@ -52,26 +51,27 @@ class Adaptation(eqx.Module):
         self, model: AbstractMetaModel, support: Examples, *, key: PRNGKeyArray
     ) -> PyTree[Array]:
         """The fast parameters of `model` after adapting to one task."""
-        optimiser = self.optimiser(jnp.asarray(self.learning_rate))
         support = support._replace(x=model.features(support.x))
 
         def step(carry, key):
-            fast, memory = carry
+            fast, opt_state = carry
             examples = support
-            if self.batch is not None:
-                chosen = jax.random.randint(key, (self.batch,), 0, len(support.x))
+            if self.batch_size is not None:
+                chosen = jax.random.randint(key, (self.batch_size,), 0, len(support.x))
                 examples = jax.tree.map(lambda a: a[chosen], support)
             gradient = jax.grad(lambda f: self.loss(model.network(f)(examples.x), examples))(fast)
             if self.first_order:
                 gradient = jax.lax.stop_gradient(gradient)
-            updates, memory = optimiser.update(gradient, memory, fast)
-            return (optax.apply_updates(fast, updates), memory), None
+            updates, opt_state = self.optimizer.update(gradient, opt_state, fast)
+            return (optax.apply_updates(fast, updates), opt_state), None
 
         if self.rematerialise:
             step = jax.checkpoint(step)
         start = model.initial()
-        keys = None if self.batch is None else jax.random.split(key, self.steps)
-        (fast, _), _ = jax.lax.scan(step, (start, optimiser.init(start)), keys, length=self.steps)
+        keys = None if self.batch_size is None else jax.random.split(key, self.steps)
+        (fast, _), _ = jax.lax.scan(
+            step, (start, self.optimizer.init(start)), keys, length=self.steps
+        )
         return fast
 
 
@@ -88,26 +88,16 @@ def adapt(
     support: Examples,
     adaptation: Adaptation,
     *,
-    at_once: int | None = None,
+    batch_size: int | None = None,
     key: PRNGKeyArray,
 ) -> PyTree[Array]:
-    """The fast parameters for many tasks, a leading axis on every array.
+    """The fast parameters for many tasks, the leading axis of all arrays in `support`.
 
-    **Arguments:**
-
-    - `support`: examples with a leading axis of tasks.
-    - `at_once`: tasks to work on at a time; by default all.
+    At most `batch_size` tasks are worked on at a time; by default all.
     """
     keys = jax.random.split(key, len(support.x))
     return jax.lax.map(
         lambda task: adaptation(model, task[0], key=task[1]),
         (support, keys),
-        batch_size=len(keys) if at_once is None else at_once,
+        batch_size=len(keys) if batch_size is None else batch_size,
     )
-
-
-def predict(
-    model: AbstractMetaModel, fast: PyTree[Array], x: Float[Array, "tasks samples inputs"]
-) -> Float[Array, "tasks samples outputs"]:
-    """The predictions of the adapted networks, task by task."""
-    return jax.vmap(model)(x, fast)

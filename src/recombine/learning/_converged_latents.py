@@ -2,31 +2,20 @@
 
 The task-shared weights θ = (Θ̂, â) of a student minimise E_z[min_ẑ L(ẑ, θ; D_z)]. At the inner
 optimum ∂L/∂ẑ = 0, so that the gradient with respect to θ needs no derivative of ẑ. How the inner
-minimum is found is up to the rule: `ReinferredLatents` finds it anew at every step, as the paper
-does; `PersistentLatents` keeps a table of ẑ for a finite set of tasks and improves it along with θ.
+minimum is found is up to the rule: `reinferred_latents` finds it anew at every step, as the paper
+does; `persistent_latents` improves a table of ẑ for a finite set of tasks along with θ.
 """
-
-from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..models._modular_network import ModularNetwork
 from ..tasks._modular_teacher import ModularTeacher
-from ._loop import AbstractRule
-
-
-def cosine_annealed(
-    first: float | Float[Array, ""],
-    last: float | Float[Array, ""],
-    t: Int[Array, ""],
-    steps: int,
-) -> Float[Array, ""]:
-    """A rate that falls from `first` at t = 0 to `last` at t = `steps` along half a cosine."""
-    return last + (first - last) * 0.5 * (1 + jnp.cos(jnp.pi * t / steps))
+from ._descent import Descent
+from ._optimizer import AnyOptimizer, adam
 
 
 def task_losses(
@@ -38,19 +27,18 @@ def task_losses(
 
 
 class LatentInference(eqx.Module):
-    """Find the latents with which a frozen student comes closest to given tasks, by Adam.
+    """Find the latents with which a frozen student comes closest to given tasks.
 
     **Arguments:**
 
-    - `steps`: of Adam; every one sees a fresh batch of inputs, the same for all tasks.
-    - `learning_rate`, `final_learning_rate`: at the first and the last step, cosine-annealed.
-    - `batch`: inputs a step.
+    - `steps`: every one sees a fresh batch of inputs, the same for all tasks.
+    - `optimizer`: by default Adam.
+    - `batch_size`: inputs per step.
     """
 
     steps: int = 300
-    learning_rate: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.003)
-    final_learning_rate: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.003)
-    batch: int = 256
+    optimizer: AnyOptimizer = eqx.field(default_factory=lambda: adam(0.003))
+    batch_size: int = 256
 
     def __call__(
         self,
@@ -68,15 +56,14 @@ class LatentInference(eqx.Module):
             return task_losses(student(z_hat, x), teacher.network.respond(W, x)).sum()
 
         def step(i, carry):
-            z_hat, memory = carry
-            x = teacher.inputs(self.batch, key=jax.random.fold_in(key, i))
+            z_hat, opt_state = carry
+            x = teacher.inputs(self.batch_size, key=jax.random.fold_in(key, i))
             gradient = jax.grad(loss)(z_hat, x)
-            rate = cosine_annealed(self.learning_rate, self.final_learning_rate, i, self.steps)
-            updates, memory = optax.adam(rate).update(gradient, memory)
-            return optax.apply_updates(z_hat, updates), memory
+            updates, opt_state = self.optimizer.update(gradient, opt_state, z_hat)
+            return optax.apply_updates(z_hat, updates), opt_state
 
         z_hat = jnp.broadcast_to(start, (len(z), len(start)))
-        return jax.lax.fori_loop(0, self.steps, step, (z_hat, optax.adam(0.0).init(z_hat)))[0]
+        return jax.lax.fori_loop(0, self.steps, step, (z_hat, self.optimizer.init(z_hat)))[0]
 
 
 # Evaluation compiles as the training loop does: well rather than quickly.
@@ -94,125 +81,102 @@ def infer_latents(
     return inference(student, teacher, z, start, key=key)
 
 
-class PersistentState(NamedTuple):
-    """A student on its way, the latent of each of its tasks, and the optimiser's memory."""
-
-    student: ModularNetwork
-    z_hat: Float[Array, "tasks student_modules"]
-    memory: Any
-
-
-class PersistentLatents(AbstractRule[PersistentState]):
-    """Adam on the student's weights and on a table with the latent of every task, together.
-
-    For a finite set of tasks. Every step sends one fresh batch of inputs through all of them.
-
-    **Arguments:**
-
-    - `teacher`: whose outputs are learned.
-    - `z`: the latents of the tasks.
-    - `key`: the batch of step t is drawn with `jax.random.fold_in(key, t)`.
-    - `steps`: after which the rate has fallen from `learning_rate` to `final_learning_rate`.
-    - `batch`: inputs a step.
-    """
+class _TableLoss(eqx.Module):
+    """The mean loss over tasks of a student and its latents."""
 
     teacher: ModularTeacher
     z: Float[Array, "tasks modules"]
-    key: PRNGKeyArray
-    steps: int
-    learning_rate: float | Float[Array, ""] = 1e-2
-    final_learning_rate: float | Float[Array, ""] = 1e-5
-    batch: int = 128
+    batch_size: int
+    observed: PRNGKeyArray
 
-    def init(
-        self, student: ModularNetwork, start: Float[Array, " student_modules"]
-    ) -> PersistentState:
-        """The state before the first step: all latents equal `start`."""
-        z_hat = jnp.tile(start, (len(self.z), 1))
-        return PersistentState(student, z_hat, optax.adam(0.0).init((student, z_hat)))
+    def batch(self, t, key):
+        return self.teacher.inputs(self.batch_size, key=key)
 
-    def loss(
-        self,
-        parts: tuple[ModularNetwork, Float[Array, "tasks student_modules"]],
-        x: Float[Array, "samples inputs"],
-    ) -> Float[Array, ""]:
-        """The mean loss over tasks of a student and its latents, on inputs `x`."""
-        student, z_hat = parts
+    def __call__(self, model, x, key):
+        student, z_hat = model
         return task_losses(student(z_hat, x), self.teacher.network(self.z, x)).mean()
 
-    def step(self, state: PersistentState, t: Int[Array, ""]) -> PersistentState:
-        """One batch, one step of Adam."""
-        x = self.teacher.inputs(self.batch, key=jax.random.fold_in(self.key, t))
-        parts = state.student, state.z_hat
-        gradient = jax.grad(self.loss)(parts, x)
-        rate = cosine_annealed(self.learning_rate, self.final_learning_rate, t, self.steps)
-        updates, memory = optax.adam(rate).update(gradient, state.memory)
-        student, z_hat = optax.apply_updates(parts, updates)
-        return PersistentState(student, z_hat, memory)
-
-    def observe(self, state: PersistentState) -> dict[str, Array]:
-        """The loss on inputs that are the same throughout, and not trained on."""
-        x = self.teacher.inputs(1024, key=jax.random.fold_in(self.key, self.steps))
-        return {"loss": self.loss((state.student, state.z_hat), x)}
+    def measure(self, model):
+        x = self.teacher.inputs(1024, key=self.observed)
+        return {"loss": self(model, x, None)}
 
 
-class ReinferredState(NamedTuple):
-    """A student on its way, and the optimiser's memory."""
+def persistent_latents(
+    teacher: ModularTeacher,
+    z: Float[Array, "tasks modules"],
+    optimizer: AnyOptimizer,
+    steps: int,
+    *,
+    batch_size: int = 128,
+    key: PRNGKeyArray,
+) -> Descent:
+    """Learn the student's weights and a table with the latent of every task, together.
 
-    student: ModularNetwork
-    memory: Any
-
-
-class ReinferredLatents(AbstractRule[ReinferredState]):
-    """Infer the latents of fresh tasks to convergence, then take one step of AdamW on the student.
-
-    The paper's procedure (Appendix C.1.3): inference always starts at `start`, and the gradient is
-    stopped at what it finds.
+    The model is the student with its table `[tasks, student_modules]`. Every step sends one batch
+    of inputs through all tasks.
 
     **Arguments:**
 
-    - `teacher`: whose tasks are drawn and learned.
-    - `start`: where inference starts.
-    - `inference`: how latents are inferred.
-    - `key`: the tasks and inputs of step t are drawn with `jax.random.fold_in(key, t)`.
-    - `steps`: after which the rate has fallen from `learning_rate` to `final_learning_rate`.
-    - `num_tasks`: drawn at every step, with replacement; 0 for one of every family.
-    - `weight_decay`: decoupled, of all weights.
+    - `teacher`: the student learns its outputs.
+    - `z`: the latents of the tasks.
+    - `steps`: how many there are; the inputs of the observed loss are drawn as if for one more.
+    - `batch_size`: inputs per step.
     """
+    loss = _TableLoss(teacher, z, batch_size, jax.random.fold_in(key, steps))
+    return Descent(loss, loss.batch, optimizer, key=key, measure=loss.measure)
+
+
+class _ReinferredLoss(eqx.Module):
+    """The loss of a student on tasks and inputs that a key draws, with converged latents."""
 
     teacher: ModularTeacher
     start: Float[Array, " student_modules"]
     inference: LatentInference
-    key: PRNGKeyArray
-    steps: int
-    learning_rate: float | Float[Array, ""] = 1e-3
-    final_learning_rate: float | Float[Array, ""] = 1e-6
-    num_tasks: int = 64
-    weight_decay: float | Float[Array, ""] = 0.0
+    num_tasks: int
+    observed: PRNGKeyArray
 
-    def init(self, student: ModularNetwork) -> ReinferredState:
-        """The state before the first step."""
-        return ReinferredState(student, optax.adamw(0.0).init(student))
+    def batch(self, t, key):
+        return key
 
-    def step(self, state: ReinferredState, t: Int[Array, ""]) -> ReinferredState:
-        """Infer the latents of a batch of tasks, then one step of AdamW."""
-        gradient = jax.grad(self._loss)(state.student, jax.random.fold_in(self.key, t))
-        rate = cosine_annealed(self.learning_rate, self.final_learning_rate, t, self.steps)
-        optimiser = optax.adamw(rate, weight_decay=self.weight_decay)
-        updates, memory = optimiser.update(gradient, state.memory, state.student)
-        return ReinferredState(optax.apply_updates(state.student, updates), memory)
-
-    def observe(self, state: ReinferredState) -> dict[str, Array]:
-        """The loss on tasks and inputs that are the same throughout."""
-        return {"loss": self._loss(state.student, jax.random.fold_in(self.key, self.steps))}
-
-    def _loss(self, student: ModularNetwork, key: PRNGKeyArray) -> Float[Array, ""]:
-        task_key, inference_key, input_key = jax.random.split(key, 3)
+    def __call__(self, student, batch, key):
+        task_key, inference_key, input_key = jax.random.split(batch, 3)
         if self.num_tasks:
             z = self.teacher.latents(self.num_tasks, key=task_key)
         else:
             z = self.teacher.latents_of(self.teacher.masks, key=task_key)
         frozen = jax.lax.stop_gradient(student)
         z_hat = self.inference(frozen, self.teacher, z, self.start, key=inference_key)
-        x = self.teacher.inputs(self.inference.batch, key=input_key)
+        x = self.teacher.inputs(self.inference.batch_size, key=input_key)
         return task_losses(student(z_hat, x), self.teacher.network(z, x)).mean()
+
+    def measure(self, student):
+        return {"loss": self(student, self.observed, None)}
+
+
+def reinferred_latents(
+    teacher: ModularTeacher,
+    start: Float[Array, " student_modules"],
+    inference: LatentInference,
+    optimizer: AnyOptimizer,
+    steps: int,
+    *,
+    num_tasks: int = 64,
+    key: PRNGKeyArray,
+) -> Descent:
+    """Infer the latents of fresh tasks to convergence, then take one step on the student.
+
+    The paper's procedure (Appendix C.1.3): inference always starts at `start`, and the gradient is
+    stopped at what it finds.
+
+    **Arguments:**
+
+    - `teacher`: draws the tasks, and the student learns its outputs.
+    - `start`: where inference starts.
+    - `inference`: how latents are inferred.
+    - `optimizer`: AdamW in the paper.
+    - `steps`: how many there are; the tasks of the observed loss are drawn as if for one more.
+    - `num_tasks`: tasks per step, drawn with replacement; 0 for one of every family.
+    """
+    observed = jax.random.fold_in(key, steps)
+    loss = _ReinferredLoss(teacher, start, inference, num_tasks, observed)
+    return Descent(loss, loss.batch, optimizer, key=key, measure=loss.measure)

@@ -1,16 +1,14 @@
-"""Plain gradient descent on any differentiable loss, and its limit of small steps."""
+"""Plain gradient descent on any differentiable loss."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, ArrayLike, Float, Int
+from jaxtyping import Array, Float, Int
 
-from recombine.learning._loop import AbstractRule
+from ._loop import AbstractRule
 
 Model = TypeVar("Model")
 
@@ -27,17 +25,17 @@ class GradientDescent(AbstractRule[Model]):
 
     **Arguments:**
 
-    - `loss`: a function of the model. If it is a PyTree (an Equinox module or
-        `jax.tree_util.Partial`), the arrays in it are inputs of the compiled program.
+    - `loss`: a function of the model. The arrays in it, if it is a PyTree, are program inputs.
     - `learning_rate`: η.
-    - `observers`: what to record besides `loss`: a function of the model, a PyTree or not.
+    - `measure`: what to record besides `loss`: a function of the model, a PyTree or not.
 
-    The model's floating-point arrays learn; its other arrays stay. All its leaves must be arrays.
+    The model's floating-point arrays learn, and all else stays. For batches, momentum or a choice
+    of what learns, use `Descent`.
     """
 
     loss: Callable[[Model], Float[Array, ""]]
     learning_rate: float | Float[Array, ""]
-    observers: Callable[[Model], dict[str, Array]] | None = None
+    measure: Callable[[Model], dict[str, Array]] | None = None
 
     def step(self, state: Model, t: Int[Array, ""]) -> Model:
         """One step of gradient descent."""
@@ -46,65 +44,6 @@ class GradientDescent(AbstractRule[Model]):
         return eqx.apply_updates(state, updates)
 
     def observe(self, state: Model) -> dict[str, Array]:
-        """The loss, and what `observers` returns."""
-        seen = {} if self.observers is None else self.observers(state)
+        """The loss, and what `measure` returns."""
+        seen = {} if self.measure is None else self.measure(state)
         return {"loss": self.loss(state)} | seen
-
-
-@eqx.filter_jit
-def _flow(loss, model, times, tau, rtol, atol, solver, max_steps: int):
-    weights, rest = eqx.partition(model, eqx.is_inexact_array)
-    # One vector instead of many matrices: the solver's program is several times smaller.
-    start, unravel = ravel_pytree(weights)
-
-    def field(t, vector, args):
-        gradient = jax.grad(lambda vector: loss(eqx.combine(unravel(vector), rest)))(vector)
-        return (-gradient / tau).astype(vector.dtype)
-
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(field),
-        solver,
-        t0=times[0],
-        t1=times[-1],
-        dt0=None,
-        y0=start,
-        saveat=diffrax.SaveAt(ts=times),
-        # Interpolation between steps is less accurate than the steps: step to the times themselves.
-        stepsize_controller=diffrax.ClipStepSizeController(
-            diffrax.PIDController(rtol=rtol, atol=atol), step_ts=times
-        ),
-        max_steps=max_steps,
-    )
-    return eqx.combine(jax.vmap(unravel)(solution.ys), rest)
-
-
-def gradient_flow(
-    loss: Callable[[Model], Float[Array, ""]],
-    model: Model,
-    times: Float[ArrayLike, " times"] | Sequence[float],
-    *,
-    tau: float | Float[Array, ""] = 1.0,
-    rtol: float = 1e-6,
-    atol: float = 1e-8,
-    solver: diffrax.AbstractSolver | None = None,
-    max_steps: int = 100_000,
-) -> Model:
-    """Gradient flow τ dW/dt = −∂L/∂W, integrated with adaptive steps (Eq. 2).
-
-    **Arguments:**
-
-    - `loss`: a function of the model, as for `GradientDescent`.
-    - `model`: the model at `times[0]`, any Equinox module. Its floating-point arrays flow.
-    - `times`: when to record the model; increasing.
-    - `tau`: the time constant τ.
-    - `rtol`, `atol`: the tolerances of a step. In 32-bit numbers keep rtol at 1e-6 or above.
-    - `solver`: a Diffrax solver, by default `diffrax.Dopri8()`.
-    - `max_steps`: the integration raises an error if it needs more steps.
-
-    **Returns:** the model with a new leading axis, the times, on its floating-point arrays. Use
-    `eqx.filter_vmap` or `jax.vmap` over it to evaluate all of them.
-    """
-    number = jnp.asarray
-    solver = diffrax.Dopri8() if solver is None else solver
-    times = number(times, float)
-    return _flow(loss, model, times, number(tau), number(rtol), number(atol), solver, max_steps)

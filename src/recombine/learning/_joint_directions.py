@@ -2,55 +2,40 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from ._kernel_directions import draw_batch, log_evidence
+from ..models._direction_kernels import AdditiveKernel
+from ..theory._interpolation import log_evidence
+from ._kernel_directions import draw_batch
 from ._loop import AbstractRule
-
-
-class AdditiveKernel(NamedTuple):
-    """K = Σ_j a_j² exp(−(w_jᵀ(x − x'))² / 2) + ν² I: functions of one projection each, added up."""
-
-    w: Float[Array, "modules m"]
-    """Directions; the length of one is the inverse of its bandwidth."""
-    log_a: Float[Array, " modules"]
-    """Log amplitudes of the modules."""
-    log_nu: Float[Array, ""]
-    """Log deviation of what no module explains."""
-
-    def __call__(self, x: Float[Array, "batch m"]) -> Float[Array, "batch batch"]:
-        """The kernel matrix of a batch."""
-        s = self.w @ x.T
-        parts = jnp.exp(-0.5 * jnp.square(s[:, :, None] - s[:, None, :]))
-        noise = jnp.exp(2 * self.log_nu) * jnp.eye(len(x), dtype=x.dtype)
-        return jnp.einsum("j,jab->ab", jnp.exp(2 * self.log_a), parts) + noise
+from ._optimizer import AnyOptimizer, adam
 
 
 class JointState(NamedTuple):
     """Where the search stands."""
 
     kernel: AdditiveKernel
-    memory: Any
+    opt_state: Any
     loss: Float[Array, ""]
 
 
 class JointDirections(AbstractRule[JointState]):
     """Find all directions together: ascend the evidence of an additive Gaussian process.
 
-    Algorithm 1 fits every module alone, to all of the target, and to no more than its weights'
-    norm. Here a module is fitted to what the others leave; bandwidths, amplitudes and the part that
-    none explains are found along with the directions; and the determinant of K keeps the kernel
+    Unlike Algorithm 1 it fits a module to what the others leave, finds bandwidths, amplitudes and
+    the part that none explains along with the directions, and the determinant of K keeps the kernel
     from telling all inputs apart. Not in the paper.
 
     **Arguments:**
 
     - `x`, `y`: the training set; targets are scaled to a deviation of 1.
     - `key`: of batches.
-    - `batch`: samples a step, drawn without replacement.
-    - `learning_rate`: of Adam.
+    - `batch_size`: samples per step, drawn without replacement.
+    - `optimizer`: by default Adam.
     - `bandwidth`: of all modules, before the first step.
     - `noise`: the share of the targets' variance that none explains, before the first step.
     - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a
@@ -60,39 +45,39 @@ class JointDirections(AbstractRule[JointState]):
     x: Float[Array, "samples m"]
     y: Float[Array, " samples"]
     key: PRNGKeyArray
-    batch: int = 256
-    learning_rate: float | Float[Array, ""] = 0.02
+    batch_size: int = 256
+    optimizer: AnyOptimizer = eqx.field(default_factory=lambda: adam(0.02))
     bandwidth: float | Float[Array, ""] = 1.0
     noise: float | Float[Array, ""] = 0.1
     rows: Int[Array, ""] | None = None
 
     def __check_init__(self):
-        if not 2 <= self.batch <= len(self.x):
-            raise ValueError(f"a batch of {self.batch} of {len(self.x)} samples; use 2 to all")
+        if not 2 <= self.batch_size <= len(self.x):
+            raise ValueError(f"a batch of {self.batch_size} of {len(self.x)} samples; use 2 to all")
 
     def init(self, u: Float[Array, "modules m"]) -> JointState:
         """The state before the first step, from unit directions."""
         log_a = jnp.full(len(u), -0.5 * jnp.log(len(u)), u.dtype)
         log_nu = 0.5 * jnp.log(jnp.asarray(self.noise, u.dtype))
         kernel = AdditiveKernel(u / self.bandwidth, log_a, log_nu)
-        memory = optax.adam(self.learning_rate).init(kernel)
-        return JointState(kernel, memory, self._loss(kernel, jnp.asarray(0)))
+        opt_state = self.optimizer.init(kernel)
+        return JointState(kernel, opt_state, self._loss(kernel, jnp.asarray(0)))
 
     def _loss(self, kernel: AdditiveKernel, t: Int[Array, ""]) -> Float[Array, ""]:
         key = jax.random.fold_in(self.key, t)
-        places = draw_batch(len(self.x), self.batch, self.rows, key=key)
-        there = None if self.rows is None else jnp.arange(len(self.y)) < self.rows
-        y = self.y[places] / self.y.std(where=there)
-        return -log_evidence(kernel(self.x[places]), y[:, None]) / self.batch
+        places = draw_batch(len(self.x), self.batch_size, self.rows, key=key)
+        mask = None if self.rows is None else jnp.arange(len(self.y)) < self.rows
+        y = self.y[places] / self.y.std(where=mask)
+        return -log_evidence(kernel(self.x[places]), y[:, None]) / self.batch_size
 
     def step(self, state: JointState, t: Int[Array, ""]) -> JointState:
-        """One step of Adam on one batch."""
+        """One step on one batch."""
         loss, slope = jax.value_and_grad(self._loss)(state.kernel, t)
-        updates, memory = optax.adam(self.learning_rate).update(slope, state.memory)
-        return JointState(optax.apply_updates(state.kernel, updates), memory, loss)
+        updates, opt_state = self.optimizer.update(slope, state.opt_state, state.kernel)
+        return JointState(optax.apply_updates(state.kernel, updates), opt_state, loss)
 
     def observe(self, state: JointState) -> dict[str, Array]:
-        """The negative log evidence a sample, the noise, and the median bandwidth."""
+        """The negative log evidence per sample, the noise, and the median bandwidth."""
         bandwidths = 1 / jnp.linalg.norm(state.kernel.w, axis=1)
         return {
             "loss": state.loss,

@@ -1,12 +1,11 @@
 """The kernel rule: find the projections of modules before any task training (Algorithm 1).
 
-If Σ_i φ(X; U_i) θ_i interpolates the targets with the smallest weights, then Σ_i ‖θ_i‖² =
-yᵀ K⁻¹ y with the kernel K = Σ_i φ(X; U_i) φ(X; U_i)ᵀ (Eq. 15 and 16). Projections that are wrong
-need larger weights. The rule descends yᵀ K⁻¹ y, every module on its own.
+The smallest weights that interpolate the targets have the squared norm yᵀ K⁻¹ y (Eq. 16), larger
+where projections are wrong. The rule descends it, every module on its own.
 """
 
-from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,138 +15,17 @@ import optax
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ._direction_kernels import AbstractDirectionKernel, Feature, Rest, gaussian
+from ..models._direction_kernels import AbstractDirectionKernel
+from ..theory._interpolation import gaussian_objective
 from ._loop import AbstractRule
+from ._optimizer import AnyOptimizer, adam
 
 _RUNAWAY = 20
 """Projections that have grown so many times have run away."""
-_AT_ONCE = 8
+_TOGETHER = 8
 """Modules whose kernels fit into the cache together, which is faster than all 32 at once."""
 _UNLIKE = 0.03
 """With a likeness below this K is the identity."""
-
-
-@jax.custom_vjp
-def interpolation_norm(
-    K: Float[Array, "batch batch"], y: Float[Array, "batch columns"]
-) -> Float[Array, ""]:
-    """Σ_c y_cᵀ K⁻¹ y_c by Cholesky: the squared norm of the smallest interpolating weights.
-
-    Not a number if K is not positive definite. Its derivative by K is −Σ_c a_c a_cᵀ with
-    a = K⁻¹ y, which is exact and needs no derivative of the factor.
-    """
-    return _interpolation_norm(K, y)[0]
-
-
-def _factor(K):
-    """L of K = L Lᵀ."""
-    # LAPACK reads columns where XLA writes rows: of the transpose no copy is made.
-    return jnp.linalg.cholesky(K.T, symmetrize_input=False)
-
-
-def _interpolation_norm(K, y):
-    a = cho_solve((_factor(K), True), y)
-    return jnp.sum(y * a), a
-
-
-def _backward(a, g):
-    return -g * a @ a.T, 2 * g * a
-
-
-interpolation_norm.defvjp(_interpolation_norm, _backward)
-
-
-@jax.custom_vjp
-def log_evidence(
-    K: Float[Array, "batch batch"], y: Float[Array, "batch columns"]
-) -> Float[Array, ""]:
-    """−½ Σ_c (y_cᵀ K⁻¹ y_c + log det K): the log-likelihood of a Gaussian process, but a constant.
-
-    Beside the norm of the interpolating weights it counts how much else such weights could have
-    interpolated, so that a kernel to which all inputs are unlike gains nothing.
-    """
-    return _log_evidence(K, y)[0]
-
-
-def _log_evidence(K, y):
-    L = _factor(K)
-    a = cho_solve((L, True), y)
-    determinant = 2 * jnp.log(jnp.diagonal(L)).sum()
-    return -0.5 * (jnp.sum(y * a) + y.shape[1] * determinant), (L, a)
-
-
-def _log_evidence_backward(residual, g):
-    L, a = residual
-    inverse = cho_solve((L, True), jnp.eye(len(L), dtype=L.dtype))
-    return 0.5 * g * (a @ a.T - a.shape[1] * inverse), -g * a
-
-
-log_evidence.defvjp(_log_evidence, _log_evidence_backward)
-
-
-@partial(jax.custom_vjp, nondiff_argnums=(3,))
-def gaussian_objective(
-    features: tuple[Feature, ...],
-    y: Float[Array, "batch columns"],
-    jitter: Float[Array, ""],
-    determinant: bool,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """yᵀ K⁻¹ y for K = Σ_f exp(−‖z_f − z'_f‖² / 2) + `jitter` I, and the likeness of the inputs.
-
-    With the determinant it is −2 `log_evidence`. By the features, Σ_j W_ij (z_j − z_i) with
-    W = 2 ∂/∂K ∘ exp(…): two passes over K, where the derivative of every operation takes many.
-    """
-    return _gaussian_objective(features, y, jitter, determinant)[0]
-
-
-def _gaussian_objective(features, y, jitter, determinant):
-    parts = tuple(map(gaussian, features))
-    batch = len(y)
-    K = sum(parts, jitter * jnp.eye(batch, dtype=y.dtype))
-    if determinant:
-        evidence, (L, a) = _log_evidence(K, y)
-        objective = -2 * evidence
-        inverse = cho_solve((L, True), jnp.eye(batch, dtype=y.dtype))
-        slope = a.shape[1] * inverse - a @ a.T
-    else:
-        objective, a = _interpolation_norm(K, y)
-        slope = -a @ a.T
-
-    def pulled(part, rows):
-        """Σ_j W_ij (z_j − z_i) of features z, one a row, and the sum of a Gaussian."""
-        if a.shape[1] == 1 and not determinant:
-            # W = −2 a aᵀ ∘ exp(…) is never formed. From the left the product is fastest.
-            weighted = jnp.concatenate([a.T * rows, a.T, jnp.ones_like(a.T)])
-            sums = weighted @ part
-            return -2 * a.T * (sums[:-2] - sums[-2] * rows), sums[-1].sum()
-        W = 2 * slope * part
-        return rows @ W - W.sum(axis=0) * rows, part.sum()
-
-    def by(z, part):
-        """The slope by a feature, and the sum of its Gaussian."""
-        if not isinstance(z, Rest):
-            slopes, total = pulled(part, z.T)
-            return slopes.T, total
-        (of_s, of_q), total = pulled(part, jnp.stack([z.s, z.q]))
-        of_x, _ = pulled(part, z.x.T)
-        # With G = Σ_j W_ij (z_j − z_i) for z = x − s vᵀ: −G v by s, −Gᵀ s by v.
-        by_s = (z.v @ z.v) * of_s - of_q
-        by_v = (z.s @ of_s) * z.v - of_s @ z.x
-        return Rest(of_x.T - jnp.outer(of_s, z.v), by_s, by_v), total
-
-    slopes, sums = zip(*map(by, features, parts), strict=True)
-    # The diagonal of every Gaussian is 1.
-    likeness = (sum(sums) / (len(parts) * batch) - 1) / (batch - 1)
-    return (objective, likeness), (slopes, a)
-
-
-def _gaussian_objective_backward(determinant, residual, g):
-    slopes, a = residual
-    slopes = jax.tree.map(lambda slope: g[0] * slope, slopes)
-    return slopes, 2 * g[0] * a, jnp.zeros((), a.dtype)
-
-
-gaussian_objective.defvjp(_gaussian_objective, _gaussian_objective_backward)
 
 
 @cache
@@ -174,9 +52,8 @@ class DirectionState(NamedTuple):
     """Where the modules stand."""
 
     directions: Any
-    """The kernel's parameters, one row a module."""
-    memory: Any
-    """Of the optimiser."""
+    """The kernel's parameters, one row per module."""
+    opt_state: Any
     losses: Float[Array, " modules"]
     """yᵀ K⁻¹ y of every module at the last step."""
     likeness: Float[Array, " modules"]
@@ -186,7 +63,7 @@ class DirectionState(NamedTuple):
 
 
 class KernelDirections(AbstractRule[DirectionState]):
-    """Descend yᵀ K⁻¹ y on a fresh batch a step, for all modules at once (Algorithm 1).
+    """Descend yᵀ K⁻¹ y on a fresh batch per step, for all modules at once (Algorithm 1).
 
     Modules do not interact; they are one program, and see the same batches, because that is faster.
     Give it float64 arrays: K is close to singular.
@@ -194,17 +71,15 @@ class KernelDirections(AbstractRule[DirectionState]):
     **Arguments:**
 
     - `kernel`: sees inputs through a module's projection.
-    - `x`, `y`: the training set; `y` has a column an output.
+    - `x`, `y`: the training set; `y` has one column per output.
     - `columns`: the outputs that each module may be fitted to.
     - `key`: of batches and columns.
-    - `batch`: samples a step, drawn without replacement.
-    - `learning_rate`: η.
+    - `batch_size`: samples per step, drawn without replacement.
+    - `optimizer`: of each module; plain `sgd` in the paper.
     - `jitter`: added to the diagonal of K. Large, it makes interpolation ridge regression.
-    - `optimiser`: `"sgd"`, as in the paper, or `"adam"`.
     - `together`: fit all of a module's columns at every step, or one that is drawn.
     - `mean`: divide the loss by the batch. The paper's sum is 100 to 10,000 in size, and with
         plain gradient steps soon diverges.
-    - `clip`: the largest norm of a module's gradient.
     - `determinant`: descend yᵀ K⁻¹ y + log det K instead, −2 `log_evidence`. Not in the paper.
     - `rows`: how many of the samples there are to learn from, the first ones, no fewer than a
         batch; `None`: all. An array, so that all sizes share one program.
@@ -217,13 +92,11 @@ class KernelDirections(AbstractRule[DirectionState]):
     y: Float[Array, "samples outputs"]
     columns: Bool[Array, "modules outputs"]
     key: PRNGKeyArray
-    batch: int = 128
-    learning_rate: float | Float[Array, ""] = 0.01
+    batch_size: int = 128
+    optimizer: AnyOptimizer = eqx.field(default_factory=lambda: adam(0.01))
     jitter: float | Float[Array, ""] = 0.1
-    optimiser: Literal["adam", "sgd"] = "adam"
     together: bool = False
     mean: bool = True
-    clip: float | Float[Array, ""] = jnp.inf
     rows: Int[Array, ""] | None = None
     determinant: bool = False
     mesh: jax.sharding.Mesh | None = eqx.field(static=True, default=None)
@@ -231,31 +104,27 @@ class KernelDirections(AbstractRule[DirectionState]):
     def __check_init__(self):
         if len(self.x) != len(self.y):
             raise ValueError(f"{len(self.x)} inputs, but {len(self.y)} targets")
-        if not 2 <= self.batch <= len(self.x):
-            raise ValueError(f"a batch of {self.batch} of {len(self.x)} samples; use 2 to all")
+        if not 2 <= self.batch_size <= len(self.x):
+            raise ValueError(f"a batch of {self.batch_size} of {len(self.x)} samples; use 2 to all")
         if self.mesh is not None and len(self.columns) % self.mesh.size:
             raise ValueError(
                 f"{len(self.columns)} modules do not share {self.mesh.size} devices evenly; "
                 "take a multiple, or fewer devices"
             )
         if self.mesh is not None and self.mesh.size == len(jax.devices("cpu")) > 1:
-            # Its thread pool has a thread a device, and factorisations wait for one that is free.
+            # Its pool has one thread per device, and factorisations wait for one that is free.
             raise ValueError(
                 f"on a CPU {self.mesh.size} devices wait for each other without end if there are "
                 "no more; raise --xla_force_host_platform_device_count in XLA_FLAGS"
             )
 
-    def _optimiser(self) -> optax.GradientTransformation:
-        step = optax.adam if self.optimiser == "adam" else optax.sgd
-        return optax.chain(optax.clip_by_global_norm(self.clip), step(self.learning_rate))
-
     def init(self, u: Float[Array, "modules ..."]) -> DirectionState:
         """The state before the first step, from projections."""
         directions = jax.vmap(self.kernel.start)(u)
-        memory = jax.vmap(self._optimiser().init)(directions)
+        opt_state = jax.vmap(self.optimizer.init)(directions)
         (losses, likeness), _ = self._slopes(directions, jnp.asarray(0))
         crossings = jnp.zeros(len(u), int)
-        state = DirectionState(directions, memory, losses, likeness, crossings)
+        state = DirectionState(directions, opt_state, losses, likeness, crossings)
         if self.mesh is None:
             return state
         # Where the first step will leave it: the second must not compile anew.
@@ -286,7 +155,7 @@ class KernelDirections(AbstractRule[DirectionState]):
     def _slopes(self, directions, t):
         """Objective, likeness and gradient of every module, on one batch for all."""
         of_batch, of_columns = jax.random.split(jax.random.fold_in(self.key, t))
-        places = draw_batch(len(self.x), self.batch, self.rows, key=of_batch)
+        places = draw_batch(len(self.x), self.batch_size, self.rows, key=of_batch)
         x, y = self.x[places], self.y[places]
 
         def of_module(module):
@@ -295,7 +164,7 @@ class KernelDirections(AbstractRule[DirectionState]):
             return jax.value_and_grad(self.objective, has_aux=True)(direction, x, targets)
 
         def of_modules(modules):
-            return jax.lax.map(of_module, modules, batch_size=min(_AT_ONCE, len(modules[-1])))
+            return jax.lax.map(of_module, modules, batch_size=min(_TOGETHER, len(modules[-1])))
 
         keys = jax.random.split(of_columns, len(self.columns))
         modules = directions, self.columns, keys
@@ -310,21 +179,21 @@ class KernelDirections(AbstractRule[DirectionState]):
     def step(self, state: DirectionState, t: Int[Array, ""]) -> DirectionState:
         """A step of every module. One whose objective is not finite stays as it is from then on."""
         (losses, likeness), slopes = self._slopes(state.directions, t)
-        before = state.directions, state.memory, state.likeness, state.crossings
+        before = state.directions, state.opt_state, state.likeness, state.crossings
 
         def of_module(before, loss, likeness, slope, last):
-            direction, memory, _, crossings = before
-            updates, memory = self._optimiser().update(slope, memory)
+            direction, opt_state, _, crossings = before
+            updates, opt_state = self.optimizer.update(slope, opt_state, direction)
             moved = self.kernel.kept(optax.apply_updates(direction, updates), direction)
             crossed = self.kernel.margin(moved) * self.kernel.margin(direction) < 0
-            after = moved, memory, likeness, crossings + crossed
+            after = moved, opt_state, likeness, crossings + crossed
             fine = jnp.isfinite(last) & jnp.isfinite(loss)
             after = jax.tree.map(lambda a, b: jnp.where(fine, a, b), after, before)
             return after, jnp.where(fine, loss, jnp.nan)
 
         after, losses = jax.vmap(of_module)(before, losses, likeness, slopes, state.losses)
-        directions, memory, likeness, crossings = after
-        return DirectionState(directions, memory, losses, likeness, crossings)
+        directions, opt_state, likeness, crossings = after
+        return DirectionState(directions, opt_state, losses, likeness, crossings)
 
     def observe(self, state: DirectionState) -> dict[str, Array]:
         """The mean objective and likeness, the longest projection, and all crossings."""

@@ -4,10 +4,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from ..probes._routes import route_errors, route_means
+from ..tasks._routes import mean_route_loss, route_errors, route_means, summed_route_loss
 from ..theory._tangent_kernel import TangentKernel
 from ._loop import AbstractRule
-from ._routing import mean_route_loss, summed_route_loss
 
 Outputs = Float[Array, "M_in M_out items features"]
 
@@ -15,7 +14,7 @@ Outputs = Float[Array, "M_in M_out items features"]
 class LinearisedDescent(AbstractRule[Outputs]):
     """Gradient descent on the first-order expansion of the routing network.
 
-    The loss is the one that `RoutingDescent` minimises: the sum over trained
+    The loss is the one that `routing_descent` minimises: the sum over trained
     routes of the squared error averaged over items and features. The state is the outputs of all
     routes; start from `network.outputs(X)`.
 

@@ -18,6 +18,7 @@ class AbstractRule(eqx.Module, Generic[State]):
 
     A rule is a PyTree: its arrays (data, learning rates) are inputs of the compiled program, its
     static fields select the program. Rules of one structure and shape share one compilation.
+    A field `every`, where a rule has one, is how many steps lie between two observations.
     """
 
     @abstractmethod
@@ -27,6 +28,10 @@ class AbstractRule(eqx.Module, Generic[State]):
     @abstractmethod
     def observe(self, state: State) -> dict[str, Array]:
         """What is recorded of `state`. The entry `loss`, if there is one, is shown as progress."""
+
+    def noted(self, state: State, seen: dict[str, Array], t: Int[Array, ""]) -> State:
+        """`state` after what was `seen` of it at step `t`: where the best network is kept."""
+        return state
 
     def remedy(self, curves: dict[str, np.ndarray]) -> str:
         """What to change if the loss is not finite in `curves`, the observations so far."""
@@ -41,18 +46,24 @@ class Progress(NamedTuple):
     state: Any
     """The state after them."""
     curves: dict[str, np.ndarray]
-    """Everything observed so far, one row an observation; `step` holds the steps observed at."""
+    """Everything observed so far, one row per observation; `step` holds the steps observed at."""
 
 
 def _blocks(rule, state, start, *, every: int, blocks: int):
     """Observe, then take `every` steps; `blocks` times."""
+    arrays, rest = eqx.partition(state, eqx.is_array)
 
-    def block(carry, first):
-        seen = rule.observe(carry)
-        carry = jax.lax.fori_loop(0, every, lambda i, s: rule.step(s, first + i), carry)
-        return carry, seen
+    def step(t, arrays):
+        return eqx.filter(rule.step(eqx.combine(arrays, rest), t), eqx.is_array)
 
-    return jax.lax.scan(block, state, start + every * jnp.arange(blocks))
+    def block(arrays, first):
+        state = eqx.combine(arrays, rest)
+        seen = rule.observe(state)
+        arrays = eqx.filter(rule.noted(state, seen, first), eqx.is_array)
+        return jax.lax.fori_loop(0, every, lambda i, a: step(first + i, a), arrays), seen
+
+    arrays, seen = jax.lax.scan(block, arrays, start + every * jnp.arange(blocks))
+    return eqx.combine(arrays, rest), seen
 
 
 # The lab compiles quickly rather than well. A loop is worth full optimisation, unless it is short.
@@ -64,8 +75,9 @@ _advance = eqx.filter_jit(  # type: ignore[call-overload]
 
 
 @eqx.filter_jit
-def _observe(rule, state):
-    return rule.observe(state)
+def _observe(rule, state, t):
+    seen = rule.observe(state)
+    return rule.noted(state, seen, t), seen
 
 
 def _as_arrays(tree):
@@ -73,10 +85,13 @@ def _as_arrays(tree):
     return jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, float) else x, tree)
 
 
-def _of_fixed_types(state):
-    """Arrays with weak types get their own: after a step they have them, which compiles anew."""
-    # A key has no such type, and must not be asked.
-    return jax.tree.map(lambda x: x.astype(x.dtype) if getattr(x, "weak_type", False) else x, state)
+def carried(state: State) -> State:
+    """`state` as the loop carries it: floats are arrays, and arrays have types of their own."""
+    # After a step an array has no weak type, and another type compiles anew. A key has no such
+    # type, and must not be asked.
+    return jax.tree.map(
+        lambda x: x.astype(x.dtype) if getattr(x, "weak_type", False) else x, _as_arrays(state)
+    )
 
 
 def train(
@@ -84,7 +99,7 @@ def train(
     state: State,
     steps: int,
     *,
-    every: int = 1,
+    every: int | None = None,
     chunk: int = 500,
     resume: Progress | None = None,
     on_chunk: Callable[[Progress], None] | None = None,
@@ -96,9 +111,10 @@ def train(
     **Arguments:**
 
     - `rule`: the rule.
-    - `state`: the initial state, a PyTree of arrays.
+    - `state`: the initial state. Its arrays change; what else it holds, functions and whole
+        numbers, stays.
     - `steps`: how many steps to take; a multiple of `every`.
-    - `every`: steps between two observations.
+    - `every`: steps between two observations; by default the rule's `every`, or 1.
     - `chunk`: about how many steps are compiled into one call; `on_chunk` is called after each.
     - `resume`: a `Progress` that `on_chunk` received in an earlier, interrupted call. The result is
         bit for bit that of the uninterrupted one.
@@ -106,9 +122,10 @@ def train(
     **Returns:** the final state, and the observations stacked: `{name: [observations, ...]}` with
     the steps at which they were made under `step`.
     """
+    every = getattr(rule, "every", 1) if every is None else every
     if steps < 0 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a multiple of every ({every}), and not negative")
-    rule, state = _as_arrays(rule), _of_fixed_types(_as_arrays(state))
+    rule, state = _as_arrays(rule), carried(state)
     blocks = max(1, chunk // every)
     advance = _advance if steps > _SHORT else _advance_briefly
     done, rows = 0, []
@@ -128,5 +145,6 @@ def train(
         done += n * every
         if on_chunk is not None:
             on_chunk(Progress(done, state, curves_so_far()))
-    rows.append({k: np.asarray(v)[None] for k, v in _observe(rule, state).items()})
+    state, seen = _observe(rule, state, jnp.asarray(steps))
+    rows.append({k: np.asarray(v)[None] for k, v in seen.items()})
     return state, curves_so_far()

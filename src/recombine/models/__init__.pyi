@@ -13,6 +13,9 @@ from ._batch_norm import NormalisedLayers as NormalisedLayers
 from ._batch_norm import Statistics as Statistics
 from ._batch_norm_mlp import BatchNormMLP as BatchNormMLP
 from ._coded_lookup import CodedLookup as CodedLookup
+from ._direction_kernels import DistanceKernel as DistanceKernel
+from ._direction_kernels import ProjectionKernel as ProjectionKernel
+from ._direction_kernels import SplitKernel as SplitKernel
 from ._dnc import DNC as DNC
 from ._dnc import DNCState as DNCState
 from ._dnc import MemoryAccess as MemoryAccess
@@ -82,6 +85,7 @@ from ._sequence_classifiers import residual_data_router as residual_data_router
 from ._sequence_classifiers import transformer as transformer
 from ._shared_pathways import SharedPathways as SharedPathways
 from ._sinusoids import sinusoids as sinusoids
+from ._towers import Towers as Towers
 from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
 from ._two_layer import decoupled_pathways as decoupled_pathways
 from ._two_layer import pathway_graph as pathway_graph

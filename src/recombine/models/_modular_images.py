@@ -77,12 +77,10 @@ class ModularImageNetwork(AbstractSlotClassifier):
             )
         return eqx.tree_at(lambda network: network.U, self, U)
 
-    def partition(
-        self, *, learn_projections: bool = True
-    ) -> tuple["ModularImageNetwork", "ModularImageNetwork"]:
-        """What learns, and what stays as it is: `eqx.combine` joins them."""
+    def trainable(self, *, learn_projections: bool = True) -> "ModularImageNetwork":
+        """True for what learns: a filter for `learning.Descent`."""
         learns = jax.tree.map(eqx.is_inexact_array, self)
-        return eqx.partition(self, eqx.tree_at(lambda n: n.U, learns, learn_projections))
+        return eqx.tree_at(lambda n: n.U, learns, learn_projections)
 
     def initial(self) -> tuple[Statistics, ...]:
         """The statistics before training: of the projections if normalised, then of the trunk."""

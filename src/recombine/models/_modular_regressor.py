@@ -99,12 +99,10 @@ class ModularRegressor(eqx.Module):
             )
         return eqx.tree_at(lambda network: network.u, self, u[jnp.arange(K) % given])
 
-    def partition(
-        self, *, learn_directions: bool = True
-    ) -> tuple["ModularRegressor", "ModularRegressor"]:
-        """What learns, and what stays as it is: `eqx.combine` joins them."""
+    def trainable(self, *, learn_directions: bool = True) -> "ModularRegressor":
+        """True for what learns: a filter for `learning.Descent`."""
         learns = jax.tree.map(eqx.is_inexact_array, self)
-        return eqx.partition(self, eqx.tree_at(lambda n: n.u, learns, learn_directions))
+        return eqx.tree_at(lambda n: n.u, learns, learn_directions)
 
     def modules(self, s: Float[Array, "modules samples"]) -> Float[Array, "modules samples"]:
         """f_j(s_j): every module's output for what it sees of every sample."""

@@ -22,6 +22,7 @@ from ._label_accuracy import accuracy_by_length as accuracy_by_length
 from ._label_accuracy import is_right as is_right
 from ._label_accuracy import majority_share as majority_share
 from ._leakage import leakage as leakage
+from ._left_chance import left_chance as left_chance
 from ._module_alignment import alignment_by_module as alignment_by_module
 from ._module_alignment import generated_alignment as generated_alignment
 from ._module_alignment import latent_map as latent_map
@@ -31,6 +32,8 @@ from ._opening import half_open as half_open
 from ._opening import opening_order as opening_order
 from ._opening import opening_steps as opening_steps
 from ._opening import subtree_heights as subtree_heights
+from ._pathways import pathway_spectrum as pathway_spectrum
+from ._pathways import route_modes as route_modes
 from ._projections import image_concentration as image_concentration
 from ._projections import projection_map as projection_map
 from ._relative_loss import relative_loss as relative_loss

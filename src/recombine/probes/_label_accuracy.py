@@ -3,37 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from ..tasks._class_scores import class_scores as class_scores
 from ..tasks._labelled_sequences import LabelledSequences
 
 Classifier = Callable[[Int[Array, "batch length"], Int[Array, " batch"]], Float[Array, "batch out"]]
-
-
-@eqx.filter_jit
-def class_scores(
-    model: Classifier, sequences: LabelledSequences, *, batch_size: int = 512
-) -> Float[Array, "items out"]:
-    """The outputs of `model` for every sequence, computed in batches.
-
-    **Arguments:**
-
-    - `model`: maps tokens and lengths to one vector per sequence: a classifier to its logits, or
-        one of its methods.
-    - `sequences`: any number of sequences.
-    - `batch_size`: the most sequences in one batch, to save memory.
-    """
-    count = len(sequences)
-    parts = -(-count // batch_size)
-    size = -(-count // parts)
-    # The last batch is filled up with sequences that come twice.
-    places = (jnp.arange(parts * size) % count).reshape(parts, size)
-    scores = jax.lax.map(lambda p: model(sequences.tokens[p], sequences.lengths[p]), places)
-    return scores.reshape(parts * size, -1)[:count]
 
 
 def is_right(model: Classifier, sequences: LabelledSequences) -> Bool[np.ndarray, " items"]:

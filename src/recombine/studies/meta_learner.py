@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from recombine import learning, models, probes, splits
+from recombine import learning, models, probes, splits, tasks
 from recombine.lab import Results, Run, check_intervals, figures
 
 if TYPE_CHECKING:
@@ -160,25 +160,26 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
 
     named = {"valid": world.task, "test": world.task, **world.held_out}
     drawn = draw(tuple(named.values()), jax.random.split(of_sets, len(named)))
-    sets = learning.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
+    sets = tasks.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
     adaptation = learning.Adaptation(
         world.loss,
         steps=learner.inner_steps,
-        learning_rate=learner.inner_rate,
-        batch=config.inner_batch or None,
+        optimizer=learning.inner_adamw(learner.inner_rate),
+        batch_size=config.inner_batch or None,
         first_order=config.first_order,
     )
     rule = learning.MetaLearning(
         world.task,
         adaptation,
         sets,
-        learning_rate=learner.outer_rate,
-        weight_decay=learner.weight_decay,
-        clip=learner.clip,
+        learning.chain(
+            learning.clip(learner.clip),
+            learning.adamw(learner.outer_rate, weight_decay=learner.weight_decay),
+        ),
         measures=dict(world.measures),
         tasks=config.tasks,
-        at_once=config.at_once or None,
-        measure_every=config.measure_every,
+        batch_size=config.at_once or None,
+        every=config.measure_every,
         test_steps=config.test_steps or None,
     )
     model = eqx.filter_jit(build)(config, learner, world.inputs, world.outputs, key=of_model)
@@ -186,15 +187,15 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
         rule,
         rule.init(model, key=of_training),
         config.steps,
-        every=config.measure_every,
         chunk=config.measure_every,
     )
+    best, _ = rule.kept(state)
     for name in sorted(set(seen) - {"step", "loss"}):
         run.curve(name.replace(" ", "_"), seen["step"], seen[name])
-    for name, value in rule.measure(state.best).items():
+    for name, value in rule.measure(best).items():
         run.metric(name.replace(" ", "_"), value)
     if config.model in HYPERNETWORKS:
-        _decode(config, world, adaptation, state.best, of_decoding, run)
+        _decode(config, world, adaptation, best, of_decoding, run)
 
 
 def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) -> None:
@@ -210,7 +211,7 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
 
     @eqx.filter_jit
     def adapted(support, key):
-        fast = learning.adapt(model, support, adaptation, at_once=config.measured_tasks, key=key)
+        fast = learning.adapt(model, support, adaptation, batch_size=config.measured_tasks, key=key)
         return jax.vmap(lambda f: ravel_pytree(f)[0])(fast)
 
     keys = jax.random.split(key, 4)

@@ -45,4 +45,5 @@ from ._sine_regression import SineRegression as SineRegression
 from ._table_lookup import TableLookup as TableLookup
 from ._table_lookup_patterns import TableLookupPatterns as TableLookupPatterns
 from ._task import AbstractTask as AbstractTask
+from ._task_sets import TaskSets as TaskSets
 from ._xor import XorTask as XorTask

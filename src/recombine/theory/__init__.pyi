@@ -11,6 +11,7 @@ from ._counterexamples import unseen_module as unseen_module
 from ._counterexamples import wider_student as wider_student
 from ._diagonalization import check_diagonalizable as check_diagonalizable
 from ._extended_model import ExtendedModel as ExtendedModel
+from ._gradient_flow import gradient_flow as gradient_flow
 from ._gradient_propositions import LinearFirstStep as LinearFirstStep
 from ._gradient_propositions import derivative_and_information as derivative_and_information
 from ._gradient_propositions import information_along_training as information_along_training

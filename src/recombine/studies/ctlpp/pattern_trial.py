@@ -11,6 +11,7 @@ import numpy as np
 from recombine import learning, models, tasks
 from recombine.lab import Run, check_counts, check_intervals
 
+from ..data_router.networks import optimizer_of
 from .symbols import report_symbols
 
 Model = Literal["bi-lstm", "transformer", "ndr"]
@@ -216,20 +217,22 @@ def trial(config: Config, key, run: Run) -> None:
     network = eqx.filter_jit(network_of)(
         config, len(train.vocabulary) - 1, train.classes, weight_key
     )
-    learns, stays = eqx.partition(network, eqx.is_inexact_array)
-    drawn = evened(train, config.evenness)
-    rule = learning.SequenceClassification(
-        drawn.buckets(config.buckets), stays, train[: config.tested], tests, batch_key,
-        recipe.learning_rate, recipe.weight_decay, recipe.clip, config.warm_up, recipe.batch,
-        config.every, falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
-        matrix_rate=recipe.matrix_rate,
+    rule = learning.Descent(
+        learning.label_loss,
+        learning.Mixture.of_sets(
+            evened(train, config.evenness).buckets(config.buckets), recipe.batch
+        ),
+        optimizer_of(
+            recipe.learning_rate, recipe.matrix_rate, b2=recipe.b2, clip=recipe.clip,
+            weight_decay=recipe.weight_decay, warmup_steps=config.warm_up,
+            decay_steps=recipe.steps if recipe.falls else 0,
+        ),
+        key=batch_key,
+        measure=learning.SequenceAccuracy({"": train[: config.tested]} | tests),
+        every=config.every,
     )  # fmt: skip
     state, seen = run.train(
-        rule,
-        eqx.filter_jit(rule.init)(learns),
-        recipe.steps,
-        every=config.every,
-        chunk=config.every,
+        rule, eqx.filter_jit(rule.init)(network), recipe.steps, chunk=config.every
     )
 
     run.curve("loss", seen["step"], seen["loss"])
@@ -240,4 +243,4 @@ def trial(config: Config, key, run: Run) -> None:
     run.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
     run.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
     if config.variant != "S":
-        report_symbols(rule.model(state), task, frame, run)
+        report_symbols(state.model, task, frame, run)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from recombine import learning, tasks
+from recombine import tasks
 from recombine.lab import Claim, Judgement, Preset, Results, Run, Source, Study, grid
 
 from . import DOCUMENT
@@ -64,11 +64,10 @@ def task_of(config: Config) -> Any:
 
 def early_accuracy(curves: dict[str, np.ndarray], early: int) -> float:
     """Accuracy on deeper expressions of the network that is chosen of the first ones."""
-    first = curves["step"] <= early
-    steps, valid, deeper = (
-        curves[name][first] for name in ("step", "depth_valid_accuracy", "deeper_accuracy")
-    )
-    return float(deeper[learning.last_best(steps, valid)])
+    first = (curves["step"] > 0) & (curves["step"] <= early)
+    valid, deeper = (curves[f"{name}_accuracy"][first] for name in ("depth_valid", "deeper"))
+    # Of equally good ones the last, as `learning.Best` has it.
+    return float(deeper[len(valid) - 1 - valid[::-1].argmax()])
 
 
 def trial(config: Config, key, run: Run) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from recombine import probes, tasks
+from recombine import learning, probes, tasks
 from recombine.lab import Run, check_counts
 
 from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
@@ -76,7 +76,8 @@ def data_of(config: Config, task, key) -> Data:
     if config.model not in RECURRENT:
         sets = {name: part.framed() for name, part in sets.items()}
     train = sets.pop("train")
-    return Data(train.buckets(config.buckets), train[: config.evaluated], sets)
+    batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch)
+    return Data(batches, train[: config.evaluated], sets)
 
 
 def learn(config: Config, task, key, run: Run) -> Learned:

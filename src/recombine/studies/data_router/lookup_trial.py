@@ -106,6 +106,11 @@ def drawn(task, lengths: tuple[int, int], framed: bool, size: int, *, key):
     return items.framed() if framed else items
 
 
+def batch_of(task, lengths: tuple[int, int], framed: bool, size: int, t, key):
+    """The fresh items of a step."""
+    return drawn(task, lengths, framed, size, key=key)
+
+
 def fresh_sets(config: Config, task, framed: bool, key) -> dict[str, Any]:
     """Items as in training, items to choose on, and longer ones."""
     import jax
@@ -124,7 +129,6 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
     """The published items, or fresh ones every step, each length as often as the others."""
     import equinox as eqx
     import jax
-    import jax.numpy as jnp
 
     if config.published:
         sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
@@ -132,14 +136,16 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
         train = sets.pop("train")
         # They are in the order of their lengths.
         seen = train[:: -(-len(train) // config.evaluated)]
-        return Data(train.buckets(config.buckets), seen, sets)
+        batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch)
+        return Data(batches, seen, sets)
     tests = eqx.filter_jit(fresh_sets)(config, task, framed, key)
     parts = np.array_split(np.arange(1, config.longest + 1), config.buckets)
+    ranges = [(int(part[0]), int(part[-1])) for part in parts]
     sources = tuple(
-        jax.tree_util.Partial(drawn, task, (int(part[0]), int(part[-1])), framed) for part in parts
+        jax.tree_util.Partial(batch_of, task, lengths, framed, config.batch) for lengths in ranges
     )
-    shares = jnp.array([float(len(part)) for part in parts])
-    return Data(sources, tests.pop("train"), tests, shares)
+    batches = learning.Mixture(sources, [float(len(part)) for part in parts])
+    return Data(batches, tests.pop("train"), tests)
 
 
 def network(config: Config, words: int, classes: int, *, key) -> Any:

@@ -84,15 +84,13 @@ class NetworkConfig:
 class Data(NamedTuple):
     """What a network learns from and is measured on."""
 
-    sources: tuple
-    """Of batches: sets of items, or functions that draw them."""
+    batches: Any
+    """What a step learns from."""
     seen: Any
     """Training items to measure."""
     tests: dict[str, Any]
     """By name: `iid`, whose accuracy at the end is reported, `depth_valid`, which chooses the
     network, and the test of the study."""
-    shares: Any = None
-    """Of the sources among batches; by default as many as they have items."""
 
 
 class Fitted(NamedTuple):
@@ -142,6 +140,23 @@ def plain_network(
     return models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=key)
 
 
+def optimizer_of(
+    learning_rate: float, matrix_rate: float | None, *, b2: float, clip: float,
+    weight_decay: float, warmup_steps: int, decay_steps: int,
+) -> "learning.Optimizer":  # fmt: skip
+    """AdamW after clipping, with rates that rise and fall; for matrices Muon, if it has a rate."""
+
+    def scheduled(rate: float) -> "learning.WarmupLinear":
+        return learning.WarmupLinear(rate, warmup_steps, decay_steps)
+
+    others = scheduled(learning_rate)
+    if matrix_rate is None:
+        after = learning.adamw(others, b2=b2, weight_decay=weight_decay)
+    else:
+        after = learning.muon(scheduled(matrix_rate), others, b2=b2, weight_decay=weight_decay)
+    return learning.chain(learning.clip(clip), after)
+
+
 def fit(
     config: NetworkConfig, made, data: Data, key, run: Run, *, test: str = "longer", objective=None
 ) -> Fitted:
@@ -155,21 +170,24 @@ def fit(
     - `objective`: by default cross-entropy.
     """
     import equinox as eqx
-    import jax
 
-    learns, stays = eqx.partition(made, eqx.is_inexact_array)
-    rule = learning.SequenceClassification(
-        data.sources, stays, data.seen, data.tests, key, config.learning_rate, config.weight_decay,
-        config.clip, config.warm_up, config.batch, config.every, "depth_valid", data.shares,
+    rule = learning.Descent(
         learning.label_loss if objective is None else objective,
-        falls_until=config.steps if config.falls else 0, b2=config.b2,
-        matrix_rate=config.matrix_rate,
+        data.batches,
+        optimizer_of(
+            config.learning_rate, config.matrix_rate, b2=config.b2, clip=config.clip,
+            weight_decay=config.weight_decay, warmup_steps=config.warm_up,
+            decay_steps=config.steps if config.falls else 0,
+        ),
+        key=key,
+        measure=learning.SequenceAccuracy({"": data.seen} | data.tests),
+        keep=learning.Best("depth_valid_accuracy"),
+        every=config.every,
     )  # fmt: skip
-    state, curves = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
-    )
+    state, curves = run.train(rule, eqx.filter_jit(rule.init)(made), config.steps)
 
-    place = learning.last_best(curves["step"], curves["depth_valid_accuracy"])
+    chosen, step = rule.kept(state)
+    place = list(curves["step"]).index(step)
     accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", test)}
     for name, values in ({"train": curves["accuracy"]} | accuracies).items():
         run.curve(name, curves["step"], values)
@@ -180,6 +198,6 @@ def fit(
     run.metric("chosen_at", curves["step"][place])
     iid = data.tests["iid"]
     chance = probes.majority_share(iid)
-    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(iid)))
-    run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
-    return Fitted(rule.best(state), curves)
+    run.metric("left_chance", probes.left_chance(accuracies["iid"], chance, len(iid)))
+    run.metric("parameters", models.count_parameters(made))
+    return Fitted(chosen, curves)

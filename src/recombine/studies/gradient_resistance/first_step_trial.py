@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from recombine import learning, models, probes, splits, tasks, theory
+from recombine import models, probes, splits, tasks, theory
 from recombine.lab import Run
+
+from .toy_trial import passes_over
 
 if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
@@ -299,17 +301,18 @@ def report_information(run: Run, config: Config, task: tasks.QuadrantToy, key) -
     of_points, of_network = jax.random.split(key)
     batch = eqx.filter_jit(task.sample)(config.points, key=of_points)
     examples = tasks.Examples(batch.x, batch.targets[:, :1], jnp.ones(config.points))
-    rule = learning.EpochDescent(
-        examples, config.learning_rate, observers=jax.tree_util.Partial(outputs_at, x=batch.x)
+    rule = passes_over(
+        examples, jax.tree_util.Partial(outputs_at, x=batch.x), learning_rate=config.learning_rate
     )
     start = eqx.filter_jit(network)(key=of_network)
-    _, curves = run.train(rule, start, config.steps)
+    _, curves = run.train(rule, rule.init(start), config.steps * rule.every)
+    passes = curves["step"] // rule.every
     data = np.eye(2)[np.asarray(batch.labels[:, 0])].T
     for name, answers in answers_of(curves["outputs"]).items():
         found = theory.information_along_training(data, answers)
-        run.curve(f"{name} of targets", curves["step"], found.of_target)
-        run.curve(f"{name} of inputs", curves["step"], found.of_input)
-    run.curve("loss", curves["step"], curves["loss"])
+        run.curve(f"{name} of targets", passes, found.of_target)
+        run.curve(f"{name} of inputs", passes, found.of_input)
+    run.curve("loss", passes, curves["loss"])
 
 
 def outputs_at(model: models.MLP, *, x: Array) -> dict[str, Array]:

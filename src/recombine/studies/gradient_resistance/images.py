@@ -25,6 +25,7 @@ from recombine.lab import (
 
 from . import DOCUMENT
 from .pairs_trial import (
+    EPSILON,
     Images,
     Loss,
     loss_of,
@@ -80,18 +81,16 @@ def trial(config: Config, key, run: Run) -> None:
     batch_key, stream_key, partner_key = jax.random.split(pair_key, 3)
     task = task_of(config.data, informative=config.setting == "A")
     seen, tests = streams(task, config.pairs, stream_key)
-    rule = learning.Classification(
-        task,
-        seen,
-        tests,
-        batch_key,
-        loss_of(config.loss),
-        rate_of(config.data, config.learning_rate),
-        config.batch,
+    loss = loss_of(config.loss)
+    rule = learning.Descent(
+        learning.ScoreLoss(loss),
+        learning.Sampled(task, config.batch),
+        learning.adam(rate_of(config.data, config.learning_rate), eps=EPSILON),
+        key=batch_key,
+        measure=learning.Accuracy({"": seen} | tests, loss),
+        every=config.every,
     )
-    state, curves = run.train(
-        rule, rule.init(network_of(task, weight_key)), config.steps, every=config.every
-    )
+    state, curves = run.train(rule, rule.init(network_of(task, weight_key)), config.steps)
     report_learning(curves, run)
     report_dependence(state.model, task, tests["ood"], config.partners, partner_key, run)
 

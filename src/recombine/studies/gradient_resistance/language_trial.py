@@ -97,14 +97,16 @@ def trial(config: Config, key, run: Run) -> None:
         swapped_start=config.swapped_start,
         key=weight_key,
     )
-    learns, stays = eqx.partition(network, eqx.is_inexact_array)
-    rule = learning.TeacherForcing(
-        task, stays, together, batch_key, config.learning_rate, config.decay, config.decay_every,
-        config.clip, config.batch,
-    )  # fmt: skip
-    state, seen = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
+    rate = learning.Staircase(config.learning_rate, config.decay, config.decay_every)
+    rule = learning.Descent(
+        learning.teacher_forcing_loss,
+        learning.Sampled(task, config.batch),
+        learning.chain(learning.clip(config.clip), learning.adam(rate)),
+        key=batch_key,
+        measure=jax.tree_util.Partial(forced, together),
+        every=config.every,
     )
+    state, seen = run.train(rule, eqx.filter_jit(rule.init)(network), config.steps)
 
     right = by_part(seen["right"].T, sizes)
     percent = {part: 100 * matches.mean(axis=0) for part, matches in right.items()}
@@ -116,8 +118,17 @@ def trial(config: Config, key, run: Run) -> None:
         run.metric(name, values[-1])
     run.curve("loss", seen["step"], seen["loss"])
     run.metric("mean_gap", percent["gap"].mean())
-    for name, value in eqx.filter_jit(decoded)(rule.model(state), together, sizes).items():
+    for name, value in eqx.filter_jit(decoded)(state.model, together, sizes).items():
         run.metric(name, value)
+
+
+def forced(batch: tasks.SequenceBatch, model: models.Seq2Seq):
+    """The loss under teacher forcing, and which sentences are right as a whole."""
+    logits, (outputs, lengths) = model(*batch), (batch.outputs, batch.output_lengths)
+    return {
+        "loss": learning.teacher_forcing_loss(model, batch),
+        "right": probes.sentence_matches(logits.argmax(axis=2), outputs, lengths),
+    }
 
 
 def evaluated(size: int, task: tasks.Scan, train_key, test_key) -> dict[str, tasks.SequenceBatch]:

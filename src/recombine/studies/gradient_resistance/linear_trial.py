@@ -11,7 +11,15 @@ import numpy as np
 from recombine import learning, models, tasks, theory
 from recombine.lab import Run
 
-from .toy_trial import BATCH, GRID, POINTS, RATE, SIZES, accuracy, playground_network, training_set
+from .toy_trial import (
+    GRID,
+    POINTS,
+    SIZES,
+    accuracy,
+    passes_over,
+    playground_network,
+    training_set,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -126,10 +134,10 @@ def trial(config: Config, key, run: Run) -> None:
     grid = task.held_out_grid(GRID)
     for name, sizes in (("unit", (2, 1)), ("network", SIZES)):
         model = eqx.filter_jit(playground_network)(sizes=sizes, key=weight_key)
-        rule = learning.EpochDescent(
-            training_set(batch), RATE, BATCH, observers=jax.tree_util.Partial(_accuracies, grid)
-        )
-        model, curves = run.train(rule, model, config.passes, chunk=1024, name=name)
+        rule = passes_over(training_set(batch), jax.tree_util.Partial(_accuracies, grid))
+        steps, chunk = config.passes * rule.every, 1024 * rule.every
+        state, curves = run.train(rule, rule.init(model), steps, chunk=chunk, name=name)
+        model = state.model
         run.metric(f"{name}_train_accuracy", accuracy(model, batch))
         run.metric(f"{name}_held_out", curves["held_out"][-1])
         shown = np.unique(np.geomspace(1, config.passes, 40).astype(int))

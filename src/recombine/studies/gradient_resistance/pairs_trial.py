@@ -18,6 +18,8 @@ LEVELS = (50, 80)
 """Training accuracies in %: how soon are they reached?"""
 WINDOW = 50
 """First steps over which training accuracy is averaged."""
+EPSILON = 1e-7
+"""Epsilon of Adam, that of Keras."""
 SENSED = 200
 """Pairs at which derivatives by the input are taken, at most."""
 

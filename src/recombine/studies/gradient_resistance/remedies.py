@@ -23,7 +23,8 @@ from recombine.lab import (
 from . import DOCUMENT
 from .pairs_remedies import PairRemedy, remedied_pairs
 from .pairs_trial import Images
-from .toy_trial import POINTS, STEPS, Remedy, remedied
+from .toy_remedies import Remedy, remedied
+from .toy_trial import POINTS, STEPS
 
 IN_TOY: tuple[str, ...] = get_args(Remedy)
 IN_IMAGES: tuple[str, ...] = get_args(PairRemedy)

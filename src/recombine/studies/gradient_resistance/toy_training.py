@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recombine import learning, probes, tasks
+from recombine import probes, tasks
 from recombine.lab import Run, check_counts
 
 from .toy_trial import (
@@ -18,6 +18,7 @@ from .toy_trial import (
     SIZES,
     STEPS,
     accuracy,
+    passes_over,
     playground_network,
     training_set,
 )
@@ -119,14 +120,14 @@ def trial(config: Config, key, run: Run) -> None:
     tests = eqx.filter_jit(task.sample_held_out)(config.points, key=test_key)
     sizes = (*SIZES[:-1], config.outputs)
     network = eqx.filter_jit(playground_network)(sizes=sizes, key=weight_key)
-    rule = learning.EpochDescent(
-        training_set(batch, outputs=config.outputs),
-        config.learning_rate,
-        config.batch,
-        by_update=config.step == "update",
-        observers=parameters,
+    rule = passes_over(
+        training_set(batch, outputs=config.outputs), parameters,
+        learning_rate=config.learning_rate, batch_size=config.batch,
+    )  # fmt: skip
+    every = rule.every if config.step == "pass" else 1
+    _, curves = run.train(
+        rule, rule.init(network), config.steps * every, every=every, chunk=1024 * every
     )
-    _, curves = run.train(rule, network, config.steps, chunk=1024)
     shown = np.array([step for step in SHOWN if step <= config.steps])
     largest = task.reach + task.margin
     vectors = curves["weights"][shown]

@@ -115,32 +115,33 @@ def trial(config: Config, key, run: Run) -> None:
         config.width_factor, config.module_factor, key=student_key
     )
     start = jax.random.normal(start_key, (len(student.Theta),))
+    rates = config.inference_rate, config.final_inference_rate
     inference = learning.LatentInference(
         config.inference_steps,
-        config.inference_rate,
-        config.final_inference_rate,
+        learning.adam(learning.Cosine(*rates, config.inference_steps)),
         config.inference_batch,
     )
-    chunk = 5 * config.every
-    annealing = config.steps, config.learning_rate, config.final_learning_rate
+    annealed = learning.Cosine(config.learning_rate, config.final_learning_rate, config.steps)
+    observation = {"every": config.every, "chunk": 5 * config.every}
     if config.rule == "persistent":
         copies = 1 if teacher.discrete else -(-config.num_tasks // len(masks))
         z = filter_jit(teacher.latents_of)(np.tile(masks, (copies, 1)), key=task_key)
-        table = learning.PersistentLatents(teacher, z, rule_key, *annealing, config.batch)
-        learned, seen = run.train(
-            table, table.init(student, start), config.steps, every=config.every, chunk=chunk
+        together = learning.persistent_latents(
+            teacher, z, learning.adam(annealed), config.steps, batch_size=config.batch, key=rule_key
         )
-        student, z_hat = learned.student, learned.z_hat
+        untrained = student, jnp.tile(start, (len(z), 1))
+        end, seen = run.train(together, together.init(untrained), config.steps, **observation)
+        student, z_hat = end.model
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
     else:
-        anew = learning.ReinferredLatents(
-            teacher, start, inference, rule_key, *annealing, config.num_tasks, config.weight_decay
-        )
-        end, seen = run.train(
-            anew, anew.init(student), config.steps, every=config.every, chunk=chunk
-        )
-        student = end.student
+        optimizer = learning.adamw(annealed, weight_decay=config.weight_decay)
+        anew = learning.reinferred_latents(
+            teacher, start, inference, optimizer, config.steps, num_tasks=config.num_tasks,
+            key=rule_key,
+        )  # fmt: skip
+        end, seen = run.train(anew, anew.init(student), config.steps, **observation)
+        student = end.model
         z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
         z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)
     run.curve("loss", seen["step"], seen["loss"])

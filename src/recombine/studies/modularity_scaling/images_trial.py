@@ -9,6 +9,8 @@ import numpy as np
 from recombine import data, learning, models, probes, splits, tasks
 from recombine.lab import Reference, Run, reference
 
+from .sine_trial import kernel_optimizer
+
 FAMILY = "modularity-scaling"
 CHANCE = 10.0
 """Accuracy in % of guessing one of ten classes."""
@@ -149,27 +151,29 @@ def trial(config: Config, key, run: Run) -> None:
     elif config.method == "oracle":
         network = network.with_projections(blind(config, network.U))
 
-    learns, stays = eqx.partition(network, eqx.is_inexact_array)
     draw = eqx.filter_jit(task.sample_test)
-    rule = learning.SlotClassification(
-        task, stays, draw(config.test_inputs, key=test_key), input_key, config.learning_rate,
-        config.batch,
-    )  # fmt: skip
     steps = config.inputs // config.batch
     every = tenth(steps)
+    rule = learning.Descent(
+        learning.SlotLoss(),
+        learning.Sampled(task, config.batch),
+        learning.adam(config.learning_rate),
+        key=input_key,
+        measure=learning.Accuracy({"": draw(config.test_inputs, key=test_key)}),
+        every=every,
+    )
     state, seen = run.train(
-        rule, eqx.filter_jit(rule.init)(learns), steps, every=every, chunk=max(100, 5 * every)
+        rule, eqx.filter_jit(rule.init)(network), steps, chunk=max(100, 5 * every)
     )
     run.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
     run.metric("accuracy", 100 * seen["accuracy"][-1])
     run.metric("loss", seen["loss"][-1])
     if config.held_out:
-        rule = eqx.tree_at(
-            lambda r: r.tests, rule, draw(config.test_inputs, trained=True, key=test_key)
-        )
-        run.metric("trained_accuracy", 100 * eqx.filter_jit(rule.observe)(state)["accuracy"])
+        tests = {"": draw(config.test_inputs, trained=True, key=test_key)}
+        found = eqx.filter_jit(learning.Accuracy(tests))(state.model, state.carry)
+        run.metric("trained_accuracy", 100 * found["accuracy"])
     if config.method != "monolithic":
-        report_projections(config, network.U, state.learns.U, images.shape, run)
+        report_projections(config, network.U, state.model.U, images.shape, run)
 
 
 def tenth(steps: int) -> int:
@@ -199,15 +203,14 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
     with jax.enable_x64(True):
         x, y, start = map(jnp.asarray, host)
         rule = learning.KernelDirections(
-            learning.ProjectionKernel(config.sigma),
+            models.ProjectionKernel(config.sigma),
             x,
             y,
             jnp.asarray(columns(config, task.data.classes)),
             kernel_key,
             config.kernel_batch,
-            config.kernel_rate,
+            kernel_optimizer(config.kernel_optimiser, config.kernel_rate),
             config.jitter,
-            config.kernel_optimiser,
             config.together,
             config.kernel_mean,
         )

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recombine import learning, probes
+from recombine import probes
 from recombine.lab import Diverged, Results, Run
 
 from . import sine_trial
-from .sine_trial import Problem, Streams, network_of, problem, streams
+from .sine_trial import Problem, Streams, network_of, problem, regression, streams
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,13 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) ->
         given = given._replace(train=type(given.train)(x[:n], y[:n]))
     batch = min(config.kernel_batch, n)
     try:
-        learns, stays = network_of(
+        network, trainable = network_of(
             replace(config, kernel_batch=batch), given, keys, run, rows=rows, name=f"kernel-{n}"
         )
-        rule = learning.Regression(
-            *given.train, *given.test, stays, keys.batches, config.learning_rate, config.batch,
-            None, rows,
-        )  # fmt: skip
+        rule = regression(config, given, keys.batches, trainable, rows=rows)
         steps = config.task_steps
         _, seen = run.train(
-            rule, rule.init(learns), steps, every=steps, chunk=steps, name=f"train-{n}"
+            rule, rule.init(network), steps, every=steps, chunk=steps, name=f"train-{n}"
         )
     except Diverged:
         return float("nan")

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -227,18 +227,24 @@ def distinct(u: np.ndarray, K: int, order: np.ndarray) -> np.ndarray:
     return order[(chosen + rest)[:K]]
 
 
+def kernel_optimizer(name: str, rate: float, clip: float = float("inf")) -> "learning.Optimizer":
+    """The optimizer of the kernel rule that a setting names, after clipping."""
+    make = {"adam": learning.adam, "sgd": learning.sgd}[name]
+    return learning.chain(learning.clip(clip), make(rate))
+
+
 def direction_rule(config: Config, x, y, starts: int, key, rows=None):
     """The rule that `config` names."""
     import jax.numpy as jnp
 
     if config.kernel_rule == "joint":
         return learning.JointDirections(
-            x, y, key, config.kernel_batch, config.kernel_rate, config.sigma, config.jitter,
-            rows,
+            x, y, key, config.kernel_batch, learning.adam(config.kernel_rate), config.sigma,
+            config.jitter, rows,
         )  # fmt: skip
-    kernel: learning.AbstractDirectionKernel = learning.DistanceKernel(config.sigma)
+    kernel: Any = models.DistanceKernel(config.sigma)
     if config.projection == "linear":
-        kernel = learning.SplitKernel(config.sigma, config.least_cosine)
+        kernel = models.SplitKernel(config.sigma, config.least_cosine)
     return learning.KernelDirections(
         kernel,
         x,
@@ -246,11 +252,9 @@ def direction_rule(config: Config, x, y, starts: int, key, rows=None):
         jnp.ones((starts, 1), bool),
         key,
         config.kernel_batch,
-        config.kernel_rate,
+        kernel_optimizer(config.kernel_optimiser, config.kernel_rate, config.kernel_clip),
         config.jitter,
-        config.kernel_optimiser,
         mean=config.kernel_mean,
-        clip=config.kernel_clip,
         rows=rows,
         determinant=config.kernel_rule == "determinant",
     )
@@ -265,7 +269,7 @@ def network_of(
     rows: "Int[Array, ''] | None" = None,
     name: str = "kernel",
 ):
-    """The network before task training: what learns, and what stays as it is.
+    """The network before task training, and a filter of what learns.
 
     `rows` and `name` are for `find_directions`.
     """
@@ -275,8 +279,7 @@ def network_of(
     m = config.inputs
     if config.method in MONOLITHIC:
         sizes = (m, *[config.width] * config.layers, 1)
-        network = models.MLP(sizes, uniform=True, key=keys.network)
-        return eqx.partition(network, eqx.is_inexact_array)
+        return models.MLP(sizes, uniform=True, key=keys.network), eqx.is_inexact_array
     build = eqx.filter_jit(models.ModularRegressor.random)
     modular = build(
         config.K, m, width=config.width, layers=config.layers, projection=config.projection,
@@ -291,23 +294,19 @@ def network_of(
         modular = modular.with_directions(directions)
     elif config.method == "true":
         modular = modular.with_directions(given.target.u)
-    return modular.partition(learn_directions=config.method not in FIXED)
+    return modular, modular.trainable(learn_directions=config.method not in FIXED)
 
 
 def trial(config: Config, key, run: Run) -> None:
     """Train one network by one method; measure its losses and how close its directions are."""
     keys = streams(key)
     given = problem(config, keys)
-    learns, stays = network_of(config, given, keys, run)
+    network, trainable = network_of(config, given, keys, run)
     modular = config.method not in MONOLITHIC
-    observers = _closeness(given.target.u) if modular else None
-    rule = learning.Regression(
-        *given.train, *given.test, stays, keys.batches, config.learning_rate, config.batch,
-        observers,
-    )  # fmt: skip
+    rule = regression(config, given, keys.batches, trainable, closeness=modular)
     steps = config.task_steps
     every = config.every or max(1, steps // 10)
-    state, seen = run.train(rule, rule.init(learns), steps - steps % every, every=every)
+    state, seen = run.train(rule, rule.init(network), steps - steps % every, every=every)
     for name, values in seen.items():
         if name != "step":
             run.curve(name, seen["step"], values)
@@ -318,23 +317,45 @@ def trial(config: Config, key, run: Run) -> None:
         for name in ("similarity", "distance"):
             run.metric(f"{name}_at_start", seen[name][0])
             run.metric(name, seen[name][-1])
-        run.array("directions_at_start", stays.u if learns.u is None else learns.u)
-        run.array("directions", rule.model(state).u)
+        run.array("directions_at_start", network.u)
+        run.array("directions", state.model.u)
         run.array("true_directions", given.target.u)
 
 
-def _closeness(u):
-    """What to observe of a modular network: how close its directions are to the true ones."""
+def regression(
+    config: Config, given: Problem, key, trainable, *, closeness: bool = False, rows=None
+) -> "learning.Descent":
+    """Adam on the mean squared error, on all samples or batches of them, or of the first `rows`.
+
+    With `closeness` it is also observed how close the directions of a modular network are to the
+    true ones.
+    """
     from jax.tree_util import Partial
 
-    return Partial(_closeness_of, u)
+    return learning.Descent(
+        learning.mean_squared_error,
+        learning.Drawn(given.train, config.batch or None, rows),
+        learning.adam(config.learning_rate),
+        key=key,
+        measure=Partial(observed, given, rows, given.target.u if closeness else None),
+        trainable=trainable,
+    )
 
 
-def _closeness_of(u, network):
+def observed(given: Problem, rows, u, network):
+    """Losses on the training set and the test set, and how close directions are to those in `u`."""
     import jax.numpy as jnp
 
+    x, y = given.train
+    mask = None if rows is None else jnp.arange(len(y)) < rows
+    seen = {
+        "loss": jnp.square(network(x)[:, 0] - y).mean(where=mask),
+        "test_loss": learning.mean_squared_error(network, given.test),
+    }
+    if u is None:
+        return seen
     apart = jnp.linalg.norm(network.u[:, None] - u, axis=2)
-    return {
+    return seen | {
         "similarity": probes.module_similarity(network.u, u),
         "distance": apart.min(axis=1).mean(),
     }

@@ -65,7 +65,7 @@ def trial(config: Config, key, run: Run) -> None:
             config.start, modes, jnp.ones((paths, 1)), width=config.width, key=weight_key
         )
         loss = jax.tree_util.Partial(population_loss, statistics=statistics)
-        flow = learning.gradient_flow(loss, network, times, tau=config.tau, rtol=1e-10, atol=1e-12)
+        flow = theory.gradient_flow(loss, network, times, tau=config.tau, rtol=1e-10, atol=1e-12)
         losses = jax.vmap(loss)(flow)
         network = jax.tree.map(lambda w: w[-1], flow)
         strength = closed_form.mode_strength(times, config.start, config.tau)

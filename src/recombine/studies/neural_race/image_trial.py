@@ -10,6 +10,8 @@ from recombine import data, learning, models, probes, splits, tasks
 from recombine.lab import Run
 
 CHANCE = 0.1
+OBSERVED = 200
+"""Training and test images on which a network is observed while it learns."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,17 @@ def trial(config: Config, key, run: Run) -> None:
         mask = splits.permuted_ring_mask(config.M, config.K, key=mask_key)
     else:
         mask = splits.diagonal_mask(config.M)
-    rule = learning.RouteClassification(
-        task, mask, config.learning_rate, batch_key, config.momentum, config.batch
-    )
     every = max(1, config.steps // 20)
-    state, seen = run.train(rule, rule.init(model), config.steps, every=every, chunk=2 * every)
+    loss = learning.RouteLoss(mask)
+    rule = learning.Descent(
+        loss,
+        learning.Sampled(task, config.batch),
+        learning.sgd(config.learning_rate, momentum=config.momentum),
+        key=batch_key,
+        measure=jax.tree_util.Partial(observed, loss, task),
+        every=every,
+    )
+    state, seen = run.train(rule, rule.init(model), config.steps, chunk=2 * every)
     for name in ("loss", "trained_accuracy", "untrained_accuracy"):
         if np.all(np.isfinite(seen[name])):  # there may be no untrained route
             run.curve(name, seen["step"], seen[name])
@@ -111,6 +119,17 @@ def trial(config: Config, key, run: Run) -> None:
     if not np.all(mask):
         run.metric("untrained_accuracy", untrained)
     run.metric("sharing", probes.encoder_sharing(state.model, batch))
+
+
+def observed(loss: "learning.RouteLoss", task: "tasks.ImageRouting", model):
+    """The loss of trained routes on training images; the accuracies of all on test images."""
+    accuracies = probes.route_accuracies(model, task.first_test(OBSERVED))
+    trained, untrained = probes.route_means(accuracies, loss.mask)
+    return {
+        "loss": loss(model, task.first_train(OBSERVED)),
+        "trained_accuracy": trained,
+        "untrained_accuracy": untrained,
+    }
 
 
 def load(config: Config):

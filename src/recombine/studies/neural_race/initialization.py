@@ -60,7 +60,7 @@ def trial(config: Config, key, run: Run) -> None:
         linearised = learning.LinearisedDescent(kernel, items.Y, mask, learning_rate)
         outputs, seen = run.train(linearised, start.outputs(items.X), config.epochs, chunk=100)
     else:
-        rule = learning.RoutingDescent(items.X, items.Y, mask, learning_rate)
+        rule = learning.routing_descent(items.X, items.Y, mask, learning_rate)
         end, seen = run.train(rule, start, config.epochs, chunk=100)
         outputs, hidden = end.outputs(items.X), end.hidden(items.X)
         run.metric("sharing", probes.sharing_index(hidden))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from recombine import learning, models, splits, tasks, theory
+from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Claim,
     Figure,
@@ -56,6 +56,7 @@ class Config:
 def trial(config: Config, key, run: Run) -> None:
     """Train all schemes at once on all routes; see which one carries each mode."""
     import jax.numpy as jnp
+    from jax.tree_util import Partial
 
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
@@ -71,9 +72,9 @@ def trial(config: Config, key, run: Run) -> None:
     else:
         build = partial(models.SharedPathways.orthogonal, config.sigma_0)
     network = build(block_sizes=config.schemes, num_domains=config.M, width=config.width, key=key)
-    rule = learning.RoutingDescent(
-        items.X, items.Y, splits.full_mask(config.M), config.learning_rate, modes=True
-    )
+    mask = splits.full_mask(config.M)
+    modes = Partial(probes.route_modes, target_map=task.target_map, mask=mask)
+    rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate, modes)
     _, seen = run.train(rule, network, config.epochs, every=5, chunk=100)
     strengths = seen["scheme_modes"]  # [times, schemes, modes]
     shares = strengths[-1] / strengths[-1].sum(axis=0)

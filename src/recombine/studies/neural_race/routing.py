@@ -65,7 +65,9 @@ def trial(config: Config, key, run: Run) -> None:
         start = models.RoutingNetwork.decoupled(
             config.b_0, task.target_map, num_domains=config.M, width=config.width, key=key
         )
-    rule = learning.RoutingDescent(items.X, items.Y, mask, config.learning_rate, spectrum=True)
+    rule = learning.routing_descent(
+        items.X, items.Y, mask, config.learning_rate, probes.pathway_spectrum
+    )
     end, seen = run.train(rule, start, config.epochs, every=2, chunk=100)
     epochs = seen["step"]
     for name in ("loss", "trained_error", "untrained_error"):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recombine import learning, models, splits, tasks, theory
+from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
@@ -76,6 +76,8 @@ def trial(config: Config, key, run: Run) -> None:
 
 def simulate(config: Config, key, run: Run) -> None:
     """A network with this scheme's gates, trained on all routes of the routing task."""
+    from jax.tree_util import Partial
+
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
     network = models.SharedPathways.decoupled(
@@ -86,9 +88,9 @@ def simulate(config: Config, key, run: Run) -> None:
         width=config.width,
         key=key,
     )
-    rule = learning.RoutingDescent(
-        items.X, items.Y, splits.full_mask(config.M), config.learning_rate, modes=True
-    )
+    mask = splits.full_mask(config.M)
+    modes = Partial(probes.route_modes, target_map=task.target_map, mask=mask)
+    rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate, modes)
     _, seen = run.train(rule, network, config.simulated_epochs, every=5, chunk=200)
     _, S, D, _, _ = task.modes()
     tau = theory.time_constant(

@@ -98,7 +98,7 @@ def gated_trial(config: Config, key, run: Run) -> None:
     network = models.decoupled_pathways(config.a_0, x / jnp.sqrt(2.0), y, key=key)
     loss = jax.tree_util.Partial(models.GatedLinearNetwork.loss, examples=task.gated_examples())
     epochs = jnp.arange(config.epochs + 1.0)
-    flow = learning.gradient_flow(loss, network, epochs, tau=config.tau, rtol=1e-10, atol=1e-12)
+    flow = theory.gradient_flow(loss, network, epochs, tau=config.tau, rtol=1e-10, atol=1e-12)
     losses = np.asarray(jax.vmap(loss)(flow))
     predicted = np.asarray(
         theory.xor_loss(theory.xor_mode_strength(epochs, config.a_0, config.tau))

@@ -62,7 +62,7 @@ def trial(config: Config, key, run: Run) -> None:
     start = models.RoutingNetwork.orthogonal(
         config.sigma_0, num_domains=config.M, width=config.width, key=weight_key
     )
-    rule = learning.RoutingDescent(items.X, items.Y, mask, config.learning_rate / config.K)
+    rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate / config.K)
     end, seen = run.train(rule, start, config.epochs, every=10, chunk=200)
     run.curve("loss", seen["step"], seen["loss"])
     run.curve("trained_error", seen["step"], seen["trained_error"])

@@ -2,7 +2,7 @@
 
 A kernel says how alike two inputs are to a module. All of them are sums of Gaussians,
 κ = Σ_f exp(−‖z_f − z'_f‖² / 2), of features z of the inputs, and what tells them apart is the
-features. `KernelDirections` minimises yᵀ K⁻¹ y over the parameters of a kernel.
+features. `learning.KernelDirections` minimises yᵀ K⁻¹ y over the parameters of a kernel.
 """
 
 from abc import abstractmethod
@@ -193,3 +193,21 @@ class ProjectionKernel(AbstractDirectionKernel[Array]):
 
     def projection(self, direction):
         return direction
+
+
+class AdditiveKernel(NamedTuple):
+    """K = Σ_j a_j² exp(−(w_jᵀ(x − x'))² / 2) + ν² I: functions of one projection each, added up."""
+
+    w: Float[Array, "modules m"]
+    """Directions; the length of one is the inverse of its bandwidth."""
+    log_a: Float[Array, " modules"]
+    """Log amplitudes of the modules."""
+    log_nu: Float[Array, ""]
+    """Log deviation of what no module explains."""
+
+    def __call__(self, x: Float[Array, "batch m"]) -> Float[Array, "batch batch"]:
+        """The kernel matrix of a batch."""
+        s = self.w @ x.T
+        parts = jnp.exp(-0.5 * jnp.square(s[:, :, None] - s[:, None, :]))
+        noise = jnp.exp(2 * self.log_nu) * jnp.eye(len(x), dtype=x.dtype)
+        return jnp.einsum("j,jab->ab", jnp.exp(2 * self.log_a), parts) + noise
