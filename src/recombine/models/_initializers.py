@@ -51,6 +51,6 @@ def truncated_normal(shape: Sequence[int], std: float, *, key: PRNGKeyArray) -> 
     return std * jax.random.truncated_normal(key, -2.0, 2.0, tuple(shape), float)
 
 
-def _fans(shape: Sequence[int], fans: int | None) -> float:
+def _fans(shape: Sequence[int], fans: int | None) -> int:
     *field, inputs, outputs = shape
     return math.prod(field) * (inputs + outputs) if fans is None else fans
