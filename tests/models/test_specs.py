@@ -191,8 +191,6 @@ def test_rates_reach_the_parts():
 
 
 def test_an_attention_of_ones_own_enters_any_encoder():
-    """It need not derive from anything."""
-
     class Uniform(models.AbstractScores):
         def __call__(self, targets, queries, keys, mask, *, at=None, key=None):
             shape = (*queries.shape[:3], keys.shape[2])
@@ -200,7 +198,7 @@ def test_an_attention_of_ones_own_enters_any_encoder():
             return jnp.broadcast_to(mask / mask.sum(axis=2, keepdims=True), shape)
 
     @dataclass(frozen=True)
-    class UniformSpec:
+    class UniformSpec(specs.AbstractAttentionSpec):
         def build(self, sizes, key):
             assert sizes.width == 8
             return Uniform()

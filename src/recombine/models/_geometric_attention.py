@@ -87,31 +87,34 @@ def _sums_of_closer(rows, at):
 
     Sums of numbers of one sign lose no digits, which differences of running sums do.
     """
-    sources = rows.shape[3]
-    if sources > _SHORT:
+    targets, sources = rows.shape[2:]
+    if at is not None or sources > _SHORT:
         return _running_sums(rows, at)
-    closer = closer_sources(sources).swapaxes(1, 2)
-    if at is not None:
-        return jnp.einsum("hbtk,btks->hbts", rows, jnp.asarray(closer, rows.dtype)[at])
     # One product of matrices per target, so targets lead.
-    closer = jnp.asarray(closer[_positions(rows, None)], rows.dtype)
+    closer = closer_sources(sources)[-targets:].swapaxes(1, 2)
     by_target = jnp.moveaxis(rows, 2, 0)
-    sums = by_target.reshape(len(closer), -1, sources) @ closer
+    sums = by_target.reshape(targets, -1, sources) @ jnp.asarray(closer, rows.dtype)
     return jnp.moveaxis(sums.reshape(by_target.shape), 0, 2)
 
 
 def _running_sums(rows, at):
     """The same sums in the order of closeness, one after another."""
-    target, source = np.ogrid[: rows.shape[3], : rows.shape[3]]
-    order = np.argsort(2 * np.abs(target - source) - (source > target), axis=1)
+    sources = np.arange(rows.shape[3])
+    order = np.argsort(
+        2 * np.abs(sources[:, None] - sources) - (sources > sources[:, None]), axis=1
+    )
     place = np.argsort(order, axis=1)
-    at = _positions(rows, at)
-    order, place = (jnp.asarray(x)[at] for x in (order, place))
-    shape = (1,) * (4 - order.ndim) + order.shape
-    sums = jnp.cumsum(jnp.take_along_axis(rows, order.reshape(shape), axis=3), axis=3)
+    target = np.arange(rows.shape[2])[:, None]
+
+    def taken(rows, chosen):
+        if at is None:
+            return rows[:, :, target, chosen[-len(target) :]]
+        return jnp.take_along_axis(rows, jnp.asarray(chosen)[at][None], axis=3)
+
+    sums = jnp.cumsum(taken(rows, order), axis=3)
     # The first in order is the target itself, which counts for nothing.
     before = jnp.pad(sums[..., :-1], [(0, 0)] * 3 + [(1, 0)])
-    return jnp.take_along_axis(before, place.reshape(shape), axis=3)
+    return taken(before, place)
 
 
 class GeometricScores(AbstractScores):
