@@ -93,7 +93,7 @@ def test_running_sums_of_long_sequences_are_those_of_short_ones(x64, monkeypatch
         np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-@pytest.mark.parametrize("short", [128, 3])
+@pytest.mark.parametrize("short", [192, 3])
 def test_targets_at_given_positions_read_what_they_read_among_all(x64, monkeypatch, short):
     monkeypatch.setattr(_geometric_attention, "_SHORT", short)
     weights_of = _geometric_attention.geometric_weights

@@ -12,7 +12,7 @@ from ._dropout import dropout
 
 _NO_MATCH = -1e9
 """The logit of a source that cannot be read. It is finite, so that no gradient is 0 times ∞."""
-_SHORT = 128
+_SHORT = 192
 """Up to this length a product of matrices is faster than running sums, of which there are fewer."""
 
 

@@ -116,9 +116,9 @@ class AbstractEncoderSpec(AbstractSequenceSpec):
         )
         positions = None if self.positions is None else self.positions.build(self.width, keys[3])
         return SequenceClassifier(
-            Encoder(Embedding(vectors), positions, stack, self.embedding_dropout),
-            Dense.uniform(self.width, sizes.classes, key=keys[4]),
-            self.reads,
+            encoder=Encoder(Embedding(vectors), positions, stack, self.embedding_dropout),
+            readout=Dense.uniform(self.width, sizes.classes, key=keys[4]),
+            reads=self.reads,
         )
 
 

@@ -3,6 +3,7 @@
 import abc
 import importlib
 import pkgutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,7 +55,9 @@ def sequence_specs() -> dict[str, type[AbstractSequenceSpec]]:
     return {spec_name(kind): kind for kind in _final(AbstractSequenceSpec)}
 
 
-def _final(kind: type) -> list[type]:
-    """The subclasses that are no longer abstract."""
-    below = [final for subclass in kind.__subclasses__() for final in _final(subclass)]
-    return below if kind.__name__.startswith("Abstract") else [kind, *below]
+def _final(kind: type[AbstractSequenceSpec]) -> Iterator[type[AbstractSequenceSpec]]:
+    """The specs that are no longer abstract."""
+    if not kind.__name__.startswith("Abstract"):
+        yield kind
+    for subclass in kind.__subclasses__():
+        yield from _final(subclass)
