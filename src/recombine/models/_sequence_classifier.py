@@ -54,7 +54,7 @@ class SequenceClassifier(AbstractSequenceClassifier):
     """An encoder and a readout: tokens → columns → layers → one column → classes.
 
     ```python
-    spec = specs.NDR(width=64, hidden=128, heads=1, layers=9)
+    spec = specs.NDRSpec(width=64, hidden=128, heads=1, layers=9)
     model = spec.build(specs.SequenceSizes(vocabulary=12, classes=8), key)
     logits = model(tokens, lengths)  # evaluation
     logits = model(tokens, lengths, key=key)  # training: with dropout

@@ -20,7 +20,7 @@ class BlockParts(NamedTuple):
 
     attention: "Attention"
     feed_forward: "AbstractFeedForward"
-    sizes: LayerSizes
+    layer: LayerSizes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ class PostNormSpec(AbstractBlockSpec):
         from .. import _blocks
         from .._norms import LayerNorm
 
-        width = sizes.sizes.width
+        width = sizes.layer.width
         return _blocks.PostNorm(
             sizes.attention, sizes.feed_forward, (LayerNorm(width), LayerNorm(width)),
-            sizes.sizes.dropout,
+            sizes.layer.dropout,
         )  # fmt: skip
 
 
@@ -63,10 +63,10 @@ class PreNormSpec(AbstractBlockSpec):
         from .. import _blocks
         from .._norms import LayerNorm
 
-        width = sizes.sizes.width
+        width = sizes.layer.width
         return _blocks.PreNorm(
             sizes.attention, sizes.feed_forward, (LayerNorm(width), LayerNorm(width)),
-            sizes.sizes.dropout,
+            sizes.layer.dropout,
         )  # fmt: skip
 
 
@@ -92,14 +92,14 @@ class CopyGateSpec(AbstractBlockSpec):
         from .. import _blocks
         from .._norms import LayerNorm
 
-        width = sizes.sizes.width
+        width = sizes.layer.width
         return _blocks.CopyGate(
             sizes.attention,
             LayerNorm(width),
             sizes.feed_forward,
-            self.gate.build(sizes.sizes._replace(hidden=width), key),
+            self.gate.build(sizes.layer._replace(hidden=width), key),
             LayerNorm(width) if self.data_norm else None,
             self.residual,
-            sizes.sizes.dropout,
+            sizes.layer.dropout,
             self.gate_dropout,
         )

@@ -111,10 +111,10 @@ class AbstractEncoderSpec(AbstractSequenceSpec):
             self.layers,
             test_layers=self.test_layers,
             shared=self.shared_layers,
-            halting=None if self.halting is None else self.halting.build(self.width, keys[2]),
+            halting=None if self.halting is None else self.halting.build(layer, keys[2]),
             norm=LayerNorm(self.width) if final_norm else None,
         )
-        positions = None if self.positions is None else self.positions.build(self.width, keys[3])
+        positions = None if self.positions is None else self.positions.build(layer, keys[3])
         return SequenceClassifier(
             encoder=Encoder(Embedding(vectors), positions, stack, self.embedding_dropout),
             readout=Dense.uniform(self.width, sizes.classes, key=keys[4]),

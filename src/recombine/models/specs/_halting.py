@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._spec import AbstractSpec
+from ._layer_sizes import LayerSizes
 
 if TYPE_CHECKING:
     from .._adaptive_time import AdaptiveTime
@@ -24,8 +25,8 @@ class HaltingSpec(AbstractSpec):
         if not 0 < self.epsilon < 1:
             raise ValueError(f"epsilon={self.epsilon:g} is not between 0 and 1")
 
-    def build(self, sizes: int, key: Any) -> "AdaptiveTime":
-        """The halting of columns of a width, `sizes`."""
+    def build(self, sizes: LayerSizes, key: Any) -> "AdaptiveTime":
+        """The halting of the columns of an encoder."""
         from .._adaptive_time import AdaptiveTime
 
-        return AdaptiveTime(sizes, decaying=self.decaying, epsilon=self.epsilon, key=key)
+        return AdaptiveTime(sizes.width, decaying=self.decaying, epsilon=self.epsilon, key=key)

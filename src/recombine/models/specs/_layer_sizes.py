@@ -1,10 +1,10 @@
-"""What the parts of a layer are built from."""
+"""Sizes from which the parts of an encoder are built."""
 
 from typing import NamedTuple
 
 
 class LayerSizes(NamedTuple):
-    """Sizes and rates that all parts of a layer share."""
+    """Sizes and the rate of dropout that all parts of an encoder share."""
 
     width: int
     """Column width, d_model."""

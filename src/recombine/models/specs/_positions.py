@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._spec import AbstractSpec
+from ._layer_sizes import LayerSizes
 
 if TYPE_CHECKING:
     from .._positions import AbstractPositions
@@ -15,8 +16,8 @@ class AbstractPositionsSpec(AbstractSpec):
     """What is done to columns so that they know where they are."""
 
     @abc.abstractmethod
-    def build(self, sizes: int, key: Any) -> "AbstractPositions":
-        """The positions of columns of a width, `sizes`."""
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractPositions":
+        """The positions of an encoder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class SinusoidsSpec(AbstractPositionsSpec):
 
     name: ClassVar[str] = "sinusoids"
 
-    def build(self, sizes: int, key: Any) -> "AbstractPositions":
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractPositions":
         from .._positions import SinusoidalPositions
 
         return SinusoidalPositions()
