@@ -55,7 +55,7 @@ def sequence_specs() -> dict[str, type[AbstractSequenceSpec]]:
     return {spec_name(kind): kind for kind in _final(AbstractSequenceSpec)}
 
 
-def _final(kind: type[AbstractSequenceSpec]) -> Iterator[type[AbstractSequenceSpec]]:
+def _final(kind: Any) -> Iterator[type[AbstractSequenceSpec]]:
     """The specs that are no longer abstract."""
     if not kind.__name__.startswith("Abstract"):
         yield kind
