@@ -2,12 +2,12 @@
 
     make bench
 
-Every model has columns of size 128, 8 steps of one shared layer and 4 heads, and reads 256
+Every model has columns of width 128, 8 layers that share one block and 4 heads, and reads 256
 sequences of up to 12 tokens. A step draws dropout, computes the gradient of the cross-entropy,
 clips it, and updates with AdamW. PyTorch runs eagerly, and each model is written there the way one
-would write it down (`torch_classifiers.py`). Both have a thread a core, or as many as `NPROC` says.
-They take turns in short rounds, and the fastest of each counts: on the clock and, in brackets, by
-the processor.
+would write it down (`torch_classifiers.py`). Both have one thread per core, or as many as `NPROC`
+says. They take turns in short rounds, and the fastest of each counts: on the clock and, in
+brackets, by the processor.
 
 PyTorch is not one of the locked dependencies: install it with the extra `bench`. Without it there
 is nothing to compare with, and only the library's own times are shown.
@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from recombine import models
+from recombine.models import specs
 from timing import fastest
 
 try:
@@ -35,25 +35,32 @@ try:
 except ModuleNotFoundError:
     torch_classifiers = None
 
-WORDS, CLASSES, BATCH, LENGTH, RATE = 21, 8, 256, 12, 1.5e-4
-CONFIG = models.EncoderConfig(
-    size=128, hidden=256, heads=4, steps=8, dropout=0.1, attention_dropout=0.1, gate_dropout=0.1
-)
+VOCABULARY, CLASSES, BATCH, LENGTH, RATE = 21, 8, 256, 12, 1.5e-4
+SIZES = specs.SequenceSizes(VOCABULARY, CLASSES)
+SHARED = {"width": 128, "hidden": 256, "heads": 4, "layers": 8, "dropout": 0.1}
 
 
-def bidirectional_lstm(words, classes, config, *, key) -> models.RecurrentClassifier:
-    return models.RecurrentClassifier(
-        words,
-        classes,
-        embedding=config.size,
-        units=2 * config.size,
-        bidirectional=True,
-        dropout=config.dropout,
-        key=key,
-    )
+def geometric(**options) -> specs.GeometricAttentionSpec:
+    return specs.GeometricAttentionSpec(dropout=0.1, **options)
 
 
-CONSTRUCTORS = models.SEQUENCE_CLASSIFIERS | {"Bi-LSTM": bidirectional_lstm}
+def relative(**options) -> specs.RelativeAttentionSpec:
+    return specs.RelativeAttentionSpec(dropout=0.1, **options)
+
+
+GATE = specs.CopyGateSpec(data_norm=False, gate_dropout=0.1)
+SPECS = {
+    "Transformer": specs.TransformerSpec(
+        **SHARED, attention=specs.SoftmaxAttentionSpec(dropout=0.1)
+    ),
+    "+ rel": specs.RelativeTransformerSpec(**SHARED, attention=relative()),
+    "+ geom.": specs.GeometricTransformerSpec(**SHARED, attention=geometric(normalised=True)),
+    "+ rel + gate": specs.GatedRelativeTransformerSpec(**SHARED, block=GATE),
+    "+ abs/rel + gate": specs.GatedPositionTransformerSpec(**SHARED, block=GATE),
+    "NDR": specs.NDRSpec(**SHARED),
+    "NDR of CTL++": specs.CTLPPNDRSpec(**SHARED, reads="last"),
+    "Bi-LSTM": specs.BiLSTMSpec(embedding=128, units=128, dropout=0.1),
+}
 
 
 def batch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,7 +68,7 @@ def batch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(0)
     lengths = generator.integers(LENGTH // 2, LENGTH + 1, BATCH)
     lengths[0] = LENGTH
-    tokens = generator.integers(1, WORDS + 1, (BATCH, LENGTH))
+    tokens = generator.integers(1, VOCABULARY + 1, (BATCH, LENGTH))
     tokens[np.arange(LENGTH) >= lengths[:, None]] = 0
     return tokens, lengths, generator.integers(0, CLASSES, BATCH)
 
@@ -69,9 +76,9 @@ def batch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def stepper(name: str, steps: int) -> Callable[[], None]:
     """A function that takes `steps` training steps of a model of the library, as one program."""
     tokens, lengths, labels = map(jnp.asarray, batch())
-    model = eqx.filter_jit(CONSTRUCTORS[name])(WORDS, CLASSES, CONFIG, key=jax.random.key(0))
+    model = eqx.filter_jit(SPECS[name].build)(SIZES, jax.random.key(0))
     weights, fixed = eqx.partition(model, eqx.is_inexact_array)
-    optimiser = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(RATE, weight_decay=0.01))
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(RATE, weight_decay=0.01))
 
     def loss(weights, key):
         logits = eqx.combine(weights, fixed)(tokens, lengths, key=key)
@@ -80,14 +87,14 @@ def stepper(name: str, steps: int) -> Callable[[], None]:
     def step(state, key):
         weights, inner = state
         value, gradient = jax.value_and_grad(loss)(weights, key)
-        updates, inner = optimiser.update(gradient, inner, weights)
+        updates, inner = optimizer.update(gradient, inner, weights)
         return (optax.apply_updates(weights, updates), inner), value
 
     @jax.jit
     def run(state, key):
         return jax.lax.scan(step, state, jax.random.split(key, steps))
 
-    state = (weights, optimiser.init(weights))
+    state = (weights, optimizer.init(weights))
 
     def go() -> None:
         nonlocal state
@@ -99,19 +106,19 @@ def stepper(name: str, steps: int) -> Callable[[], None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=list(CONSTRUCTORS), metavar="NAME")
+    parser.add_argument("names", nargs="*", default=list(SPECS), metavar="NAME")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--steps", type=int, default=4, help="training steps in a round")
     arguments = parser.parse_args()
     if torch_classifiers is None:
         print("PyTorch is not installed: pip install 'recombine[bench]'")
     print("threads:", os.environ["NPROC"])
-    print(f"{'ms a step':<18}{'recombine':>16}{'PyTorch':>16}{'times as fast':>18}")
+    print(f"{'ms per step':<18}{'recombine':>16}{'PyTorch':>16}{'times as fast':>18}")
     for name in arguments.names:
         runs = [stepper(name, arguments.steps)]
         if torch_classifiers is not None:
-            sizes = torch_classifiers.Sizes(WORDS, CLASSES, LENGTH)
-            plain = torch_classifiers.stepper(name, CONFIG, sizes, batch(), RATE, arguments.steps)
+            sizes = torch_classifiers.Sizes(VOCABULARY, CLASSES, LENGTH, **SHARED)
+            plain = torch_classifiers.stepper(name, sizes, batch(), RATE, arguments.steps)
             runs.append(plain)
         times = 1e3 * np.array(fastest(runs, arguments.rounds)) / arguments.steps
         row = "".join(f"{clock:7.0f} ({processor:6.0f})" for processor, clock in times)

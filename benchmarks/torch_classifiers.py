@@ -7,13 +7,19 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from recombine.models import EncoderConfig
-
 
 class Sizes(NamedTuple):
-    words: int
+    vocabulary: int
     classes: int
     length: int
+    width: int
+    hidden: int
+    heads: int
+    layers: int
+    dropout: float
+    attention_dropout: float = 0.1
+    embedding_dropout: float = 0.1
+    gate_dropout: float = 0.1
 
 
 def offsets_to_sources(scores: torch.Tensor) -> torch.Tensor:
@@ -23,8 +29,8 @@ def offsets_to_sources(scores: torch.Tensor) -> torch.Tensor:
     return flat.unflatten(-1, (n, 2 * n - 1))[..., :n]
 
 
-def sinusoids(positions: torch.Tensor, size: int) -> torch.Tensor:
-    rates = 10_000.0 ** (-torch.arange(0, size, 2) / size)
+def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
+    rates = 10_000.0 ** (-torch.arange(0, width, 2) / width)
     angles = positions[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
 
@@ -32,9 +38,9 @@ def sinusoids(positions: torch.Tensor, size: int) -> torch.Tensor:
 class Attention(nn.Module):
     """Plain, relative, mixed or geometric."""
 
-    def __init__(self, config: EncoderConfig, length: int, kind: str, normalised: bool = False):
+    def __init__(self, sizes: Sizes, kind: str, normalised: bool = False):
         super().__init__()
-        d, h = config.size, config.heads
+        d, h = sizes.width, sizes.heads
         self.heads, self.kind, self.normalised = h, kind, normalised
         self.q = nn.Linear(d, d, bias=kind == "geometric")
         self.kv = nn.Linear(d, 2 * d, bias=False)
@@ -44,7 +50,7 @@ class Attention(nn.Module):
             self.position = nn.Linear(d, d, bias=False)
             self.u = nn.Parameter(torch.zeros(h, 1, d // h))
             self.v = nn.Parameter(torch.zeros(h, 1, d // h))
-            places = sinusoids(torch.arange(1 - length, length), d)
+            places = sinusoids(torch.arange(1 - sizes.length, sizes.length), d)
             self.register_buffer("places", places)
         if kind == "mixed":
             self.gate = nn.Linear(d, h)
@@ -52,13 +58,13 @@ class Attention(nn.Module):
             self.direction = nn.Linear(d, 2 * h)
             self.beta = nn.Parameter(torch.ones(()))
             self.gamma = nn.Parameter(torch.zeros(()))
-            i, j = torch.arange(length)[:, None], torch.arange(length)
+            i, j = torch.arange(sizes.length)[:, None], torch.arange(sizes.length)
             self.register_buffer("right", (j > i))
             distance = (i - j).abs()
-            last = (i + distance - (j > i).long()).clamp(max=length - 1)
+            last = (i + distance - (j > i).long()).clamp(max=sizes.length - 1)
             self.register_buffer("last", last)
             self.register_buffer("first", i - distance)
-        self.drop = nn.Dropout(config.attention_dropout)
+        self.drop = nn.Dropout(sizes.attention_dropout)
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         b, n, d = x.shape
@@ -98,10 +104,10 @@ class Attention(nn.Module):
 
 
 class Residual(nn.Module):
-    def __init__(self, config: EncoderConfig, attention: Attention):
+    def __init__(self, sizes: Sizes, attention: Attention):
         super().__init__()
-        d, width = config.size, config.hidden
-        self.attention, self.drop = attention, nn.Dropout(config.dropout)
+        d, width = sizes.width, sizes.hidden
+        self.attention, self.drop = attention, nn.Dropout(sizes.dropout)
         self.norm1, self.norm2 = nn.LayerNorm(d), nn.LayerNorm(d)
         self.inner, self.outer = nn.Linear(d, width), nn.Linear(width, d)
 
@@ -111,14 +117,12 @@ class Residual(nn.Module):
 
 
 class Gated(nn.Module):
-    def __init__(
-        self, config: EncoderConfig, attention: Attention, norm: bool, residual: bool = False
-    ):
+    def __init__(self, sizes: Sizes, attention: Attention, norm: bool, residual: bool = False):
         super().__init__()
-        d, width = config.size, config.hidden
-        self.gate_rate = config.gate_dropout
+        d, width = sizes.width, sizes.hidden
+        self.gate_rate = sizes.gate_dropout
         self.attention, self.residual = attention, residual
-        self.drop = nn.Dropout(config.dropout)
+        self.drop = nn.Dropout(sizes.dropout)
         self.norm, self.finish = nn.LayerNorm(d), nn.LayerNorm(d) if norm else nn.Tanh()
         self.inner, self.outer = nn.Linear(d, width), nn.Linear(width, d)
         self.gate1, self.gate2 = nn.Linear(d, d), nn.Linear(d, d)
@@ -138,28 +142,28 @@ class Gated(nn.Module):
 
 
 class Encoder(nn.Module):
-    def __init__(self, config: EncoderConfig, sizes: Sizes, layer: nn.Module, absolute=False):
+    def __init__(self, sizes: Sizes, layer: nn.Module, absolute=False):
         super().__init__()
-        d, self.steps = config.size, config.steps
-        self.embedding, self.layer = nn.Embedding(sizes.words + 1, d), layer
+        d, self.layers = sizes.width, sizes.layers
+        self.embedding, self.layer = nn.Embedding(sizes.vocabulary + 1, d), layer
         self.readout, self.absolute = nn.Linear(d, sizes.classes), absolute
         self.register_buffer("places", sinusoids(torch.arange(sizes.length), d))
-        self.drop = nn.Dropout(config.embedding_dropout)
+        self.drop = nn.Dropout(sizes.embedding_dropout)
 
     def forward(self, tokens, lengths):
         x = self.embedding(tokens)
         x = self.drop(x + self.places) if self.absolute else x
         mask = (torch.arange(tokens.shape[1]) >= lengths[:, None])[:, None, None]
-        for _ in range(self.steps):
+        for _ in range(self.layers):
             x = self.layer(x, mask)
         return self.readout(x[torch.arange(len(x)), lengths - 1])
 
 
 class Recurrent(nn.Module):
-    def __init__(self, config: EncoderConfig, sizes: Sizes):
+    def __init__(self, sizes: Sizes):
         super().__init__()
-        d = config.size
-        self.embedding, self.drop = nn.Embedding(sizes.words + 1, d), nn.Dropout(config.dropout)
+        d = sizes.width
+        self.embedding, self.drop = nn.Embedding(sizes.vocabulary + 1, d), nn.Dropout(sizes.dropout)
         self.lstm = nn.LSTM(d, d, batch_first=True, bidirectional=True)
         self.readout = nn.Linear(2 * d, sizes.classes)
 
@@ -171,13 +175,13 @@ class Recurrent(nn.Module):
         return self.readout(hidden.transpose(0, 1).flatten(1))
 
 
-def residual(config, sizes, kind, **options) -> Encoder:
-    attention = Attention(config, sizes.length, kind, **options)
-    return Encoder(config, sizes, Residual(config, attention), absolute=kind == "plain")
+def residual(sizes, kind, **options) -> Encoder:
+    attention = Attention(sizes, kind, **options)
+    return Encoder(sizes, Residual(sizes, attention), absolute=kind == "plain")
 
 
-def gated(config, sizes, kind, **options) -> Encoder:
-    return Encoder(config, sizes, Gated(config, Attention(config, sizes.length, kind), **options))
+def gated(sizes, kind, **options) -> Encoder:
+    return Encoder(sizes, Gated(sizes, Attention(sizes, kind), **options))
 
 
 ROWS = {
@@ -192,18 +196,18 @@ ROWS = {
 }
 
 
-def stepper(name, config, sizes, batch, rate, steps):
+def stepper(name, sizes, batch, rate, steps):
     """A function that takes `steps` training steps."""
     torch.manual_seed(0)
     tokens, lengths, labels = map(torch.from_numpy, batch)
-    model = ROWS[name](config, sizes)
-    optimiser = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
+    model = ROWS[name](sizes)
+    optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
 
     def go() -> None:
         for _ in range(steps):
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             F.cross_entropy(model(tokens, lengths), labels).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            optimizer.step()
 
     return go

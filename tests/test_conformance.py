@@ -14,6 +14,7 @@ import pytest
 
 import recombine
 from recombine import data, learning, models, splits, tasks, theory
+from recombine.models import specs
 
 KEY = jax.random.key(0)
 ITEMS = tasks.hierarchical_items()
@@ -93,13 +94,22 @@ def classifying(make):
     return model, lambda m: jnp.sum(m(x, m.initial())[0] ** 2)
 
 
-def reading(make, *config):
+def reading(make):
     """A model that classifies sequences, and what it says of some."""
     tokens, lengths = jnp.array([[1, 2, 3], [3, 1, 0]]), jnp.array([3, 2])
-    model = eqx.filter_jit(make)(3, 2, *config, key=KEY)
+    model = eqx.filter_jit(make)(3, 2, key=KEY)
     return model, lambda m: jnp.sum(m(tokens, lengths) ** 2)
 
 
+def network(spec, vocabulary, classes, *, key):
+    return spec.build(specs.SequenceSizes(vocabulary, classes), key)
+
+
+ENCODERS = {
+    name: kind(width=4, hidden=4, heads=2, layers=2, test_layers=None)
+    for name, kind in specs.sequence_specs().items()
+    if issubclass(kind, specs.AbstractEncoderSpec)
+}
 SENTENCES = tasks.SequenceBatch(
     jnp.array([[1, 2, 0], [3, 0, 0]]), jnp.array([3, 2]), jnp.array([[2, 1, 0], [1, 0, 0]]),
     jnp.array([3, 2]),
@@ -131,9 +141,7 @@ MODELS = {
         eqx.filter_jit(models.Seq2Seq)(4, 3, embedding=2, units=4, output_embedding=2, key=KEY),
         lambda m: jnp.sum(m(*SENTENCES) ** 2),
     ),
-    "SequenceClassifier": reading(
-        models.neural_data_router, models.EncoderConfig(size=4, hidden=4, heads=2, steps=2)
-    ),
+    **{name: reading(functools.partial(network, spec)) for name, spec in ENCODERS.items()},
     "RecurrentClassifier": reading(
         functools.partial(models.RecurrentClassifier, embedding=2, units=4, bidirectional=True)
     ),

@@ -28,8 +28,6 @@ USES = {
 below all of them: every package may import them, and they import no package."""
 BY_NAME = {("lab", "studies")}
 """Packages that another one loads by name at run time. The lab finds studies so, and knows none."""
-TO_GO = {("learning", "probes")}
-"""Edges that are still there and must not be."""
 
 
 class Import(NamedTuple):
@@ -118,7 +116,7 @@ def cycle(imports: list[Import]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def imports():
-    return [one for one in imports_between_packages(SOURCE) if one[:2] not in TO_GO]
+    return list(imports_between_packages(SOURCE))
 
 
 def test_every_package_has_a_place_in_the_order():
@@ -136,11 +134,6 @@ def test_packages_import_only_what_is_below_them(imports):
 
 def test_the_packages_have_no_cycle(imports):
     assert not cycle(imports), "\n".join(cycle(imports))
-
-
-def test_known_wrong_edges_are_still_there():
-    gone = TO_GO - {one[:2] for one in imports_between_packages(SOURCE)}
-    assert not gone, f"nobody needs an exception for {gone} any more: delete it from TO_GO"
 
 
 def test_the_lab_loads_rules_only_when_a_trial_runs(imports):

@@ -12,3 +12,11 @@ def check_counts(settings: Any, *names: str) -> None:
         count = getattr(settings, name)
         if count is not None and count < 1:
             raise ValueError(f"{name}={count} is less than 1")
+
+
+def check_rates(settings: Any, *names: str) -> None:
+    """Refuse rates of dropout of these names that are not in [0, 1); None is no rate."""
+    for name in names:
+        rate = getattr(settings, name)
+        if rate is not None and not 0 <= rate < 1:
+            raise ValueError(f"{name}={rate:g} is not at least 0 and less than 1")

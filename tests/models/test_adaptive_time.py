@@ -1,5 +1,7 @@
 """Adaptive computation time: weights of a column sum to 1, and halting is that of a plain loop."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,17 +9,18 @@ import numpy as np
 import pytest
 
 from recombine import models
+from recombine.models import specs
 
 KEY = jax.random.key(0)
-CONFIG = models.EncoderConfig(size=4, hidden=4, heads=1, steps=4)
+SPEC = specs.RelativeTransformerSpec(width=4, hidden=4, heads=1, layers=4)
 TOKENS, LENGTHS = jnp.array([[1, 5, 3], [2, 3, 0]]), jnp.array([3, 2])
-BEFORE, AFTER = jax.random.normal(KEY, (2, 4, 3, 4))
+BEFORE, AFTER = jax.random.normal(KEY, (2, 4, 1, 3, 4))
 """Columns before and after each of four steps."""
 
 
 @eqx.filter_jit
-def halted(adaptive, before, after, there):
-    state = adaptive.start(before[0], there)
+def halted(adaptive, before, after, mask):
+    state = adaptive.start(before[0], mask)
     for t in range(len(before)):
         state = adaptive.advance(state, before[t], after[t], jnp.asarray(t == len(before) - 1))
     return state
@@ -32,12 +35,14 @@ def plain(adaptive, column, decaying):
     """Output, weights, remainder and steps of one column."""
     total, output, weights, remainder = 0.0, np.zeros(4), [], 0.0
     for t in range(4):
-        logit = np.asarray(BEFORE[t, column], float) @ np.asarray(adaptive.halt.weight[:, 0], float)
+        logit = np.asarray(BEFORE[t, 0, column], float) @ np.asarray(
+            adaptive.halt.weight[:, 0], float
+        )
         p = 1 / (1 + np.exp(-logit - float(adaptive.halt.bias[0])))
         ends = total + p > 0.99 or (t == 3 and not decaying)
         weight = 1 - total if ends else p
         remainder = weight if ends else remainder
-        after = np.asarray(AFTER[t, column], float)
+        after = np.asarray(AFTER[t, 0, column], float)
         output = (1 - weight if decaying else 1) * output + weight * after
         weights.append(weight)
         total += p
@@ -53,19 +58,19 @@ def test_halting_is_that_of_a_plain_loop(decaying, bias):
     state = halted(adaptive, BEFORE, AFTER, jnp.array([[True, True, False]]))
     for column in range(2):
         output, weights, remainder, steps = plain(adaptive, column, decaying)
-        np.testing.assert_allclose(state.output[column], output, atol=1e-5)
-        np.testing.assert_allclose(state.remainder[column], remainder, atol=1e-5)
-        assert state.steps[column] == steps
+        np.testing.assert_allclose(state.output[0, column], output, atol=1e-5)
+        np.testing.assert_allclose(state.remainder[0, column], remainder, atol=1e-5)
+        assert state.steps[0, column] == steps
         if not decaying:
             np.testing.assert_allclose(sum(weights), 1)
-    assert state.steps[2] == 0
-    np.testing.assert_array_equal(state.output[2], 0)
-    np.testing.assert_array_equal(state.remainder[2], 0)
+    assert state.steps[0, 2] == 0
+    np.testing.assert_array_equal(state.output[0, 2], 0)
+    np.testing.assert_array_equal(state.remainder[0, 2], 0)
 
 
 def test_weights_of_a_column_sum_to_one():
     """Then a state that does not change is the output; not so without a forced end."""
-    same = jnp.ones((4, 3, 4))
+    same = jnp.ones((4, 1, 3, 4))
     for bias in (-3.0, 0.0, 6.0):
         state = halted(with_bias(bias), BEFORE, same, jnp.ones((1, 3), bool))
         np.testing.assert_allclose(state.output, 1, rtol=1e-6)
@@ -75,16 +80,18 @@ def test_weights_of_a_column_sum_to_one():
 
 
 def test_an_encoder_ponders_and_reads_what_columns_held_when_they_halted():
-    model = eqx.filter_jit(models.relative_transformer)(5, 4, CONFIG, key=KEY)
-    hasty = model.with_adaptive_time(key=KEY)
-    hasty = eqx.tree_at(lambda m: m.adaptive.halt.bias, hasty, jnp.array([20.0]))
+    sizes = specs.SequenceSizes(5, 4)
+    model = eqx.filter_jit(SPEC.build)(sizes, KEY)
+    halting = dataclasses.replace(SPEC, halting=specs.HaltingSpec())
+    hasty = eqx.filter_jit(halting.build)(sizes, KEY)
+    bias = lambda m: m.encoder.stack.halting.halt.bias  # noqa: E731
+    hasty = eqx.tree_at(bias, hasty, jnp.array([20.0]))
     ponder = eqx.filter_jit(lambda m: (*m.ponder(TOKENS, LENGTHS), m(TOKENS, LENGTHS)))
-    logits, pondering, called = ponder(hasty)
-    np.testing.assert_array_equal(pondering.steps, [[1, 1, 1], [1, 1, 0]])
-    np.testing.assert_allclose(pondering.remainder, [[1, 1, 1], [1, 1, 0]])
+    logits, extras, called = ponder(hasty)
+    np.testing.assert_array_equal(extras["steps"], [[1, 1, 1], [1, 1, 0]])
+    np.testing.assert_allclose(extras["remainder"], [[1, 1, 1], [1, 1, 0]])
     np.testing.assert_array_equal(logits, called)
     columns = eqx.filter_jit(model.trace)(TOKENS, LENGTHS).columns[0]
     expected = model.readout(columns[jnp.arange(2), LENGTHS - 1])
     np.testing.assert_allclose(logits, expected, atol=1e-5)
-    with pytest.raises(ValueError, match="all columns take all steps"):
-        model.ponder(TOKENS, LENGTHS)
+    assert not ponder(model)[1]

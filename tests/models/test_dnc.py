@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recombine import models
+from recombine.models import _dnc
 
 KEY = jax.random.key(0)
 LENGTHS = np.array([6, 1, 4])
@@ -169,7 +170,7 @@ def test_invariants_of_memory(sharpens):
     dnc = made(masks=True, empties=True, sharpens=sharpens)
     memory = jax.tree.map(lambda x: x[0], dnc.start(1).memory)
     size = len(dnc.interface.bias)
-    step = jax.jit(lambda says, memory: models.access(dnc.asked(says), memory, empties=True))
+    step = jax.jit(lambda says, memory: _dnc.access(dnc.asked(says), memory, empties=True))
     for key in jax.random.split(KEY, 40):
         memory = step(5 * jax.random.normal(key, (size,)), memory)
         usage, links = np.asarray(memory.usage), np.asarray(memory.links)
@@ -183,18 +184,18 @@ def test_invariants_of_memory(sharpens):
         total = np.asarray(memory.read.sum(axis=1))
         assert (total <= 1 + 1e-5).all()
         assert not sharpens or (total >= 1 - 1e-5).all()
-        given = models.allocation(memory.usage)
+        given = _dnc.allocation(memory.usage)
         np.testing.assert_allclose(given.sum(), 1 - np.prod(usage), atol=1e-4)
 
 
 def test_a_mask_of_ones_changes_nothing_and_closed_gates_empty_nothing():
     cells, key = jax.random.normal(KEY, (4, 3)), jnp.array([1.0, -2.0, 0.5])
-    masked = models.lookup(cells, key, jnp.array(10.0), jnp.ones(3))
-    np.testing.assert_array_equal(masked, models.lookup(cells, key, jnp.array(10.0)))
+    masked = _dnc.lookup(cells, key, jnp.array(10.0), jnp.ones(3))
+    np.testing.assert_array_equal(masked, _dnc.lookup(cells, key, jnp.array(10.0)))
     dnc = made(masks=False, sharpens=False)
     asked = dnc.asked(jax.random.normal(KEY, dnc.interface.bias.shape))._replace(frees=jnp.zeros(2))
     memory = jax.tree.map(lambda x: jnp.full(x.shape[1:], 0.1), dnc.start(1).memory)
-    step = jax.jit(models.access, static_argnames="empties")
+    step = jax.jit(_dnc.access, static_argnames="empties")
     kept, emptied = (step(asked, memory, empties=e) for e in (False, True))
     jax.tree.map(np.testing.assert_array_equal, kept, emptied)
 
@@ -206,7 +207,7 @@ def test_masks_find_words_of_which_little_is_known():
         mask = (jnp.arange(32) < known) * 1.0
         weights = jax.vmap(
             lambda cells: jax.vmap(
-                lambda row: models.lookup(
+                lambda row: _dnc.lookup(
                     cells, row * mask, jnp.array(10.0), mask if masked else None
                 )
             )(cells)
@@ -236,13 +237,13 @@ def test_a_freed_cell_is_found_unless_it_is_emptied():
         read_keys=jnp.stack([word, word]), read_strengths=jnp.full(2, 10.0), writes=jnp.array(0.0),
         frees=jnp.ones(2), modes=jnp.tile(jnp.array([0.0, 1.0, 0.0]), (2, 1)),
     )  # fmt: skip
-    kept = models.access(asked, memory, empties=False).read[0]
-    emptied = models.access(asked, memory, empties=True).read[0]
+    kept = _dnc.access(asked, memory, empties=False).read[0]
+    emptied = _dnc.access(asked, memory, empties=True).read[0]
     assert kept[1] > 0.99
     np.testing.assert_allclose(emptied[1], emptied[0], rtol=1e-6)
     # The cosine has no scale: a cell that is freed by 99.9 % is found as before.
     nearly = asked._replace(frees=jnp.array([0.999, 0.0]))
-    assert models.access(nearly, memory, empties=True).read[0][1] > 0.99
+    assert _dnc.access(nearly, memory, empties=True).read[0][1] > 0.99
 
 
 @pytest.mark.parametrize(
@@ -268,7 +269,7 @@ def test_sharp_links_stay_sharp_over_many_jumps(blur, power, peaks):
     for _ in range(15):
         forward = forward @ memory.links.T
         if power is not None:
-            forward = models.sharpened(forward, jnp.array([power]))
+            forward = _dnc.sharpened(forward, jnp.array([power]))
         seen.append(float(forward.max()))
     np.testing.assert_allclose([seen[jump - 1] for jump in (1, 4, 8, 15)], peaks, atol=0.006)
 
@@ -284,18 +285,37 @@ def test_the_slope_is_finite_where_memory_is_empty():
         assert np.asarray(leaf).any()
 
 
-def test_a_classifier_reads_the_output_at_the_last_token():
+def test_usage_does_not_blame_the_weights_of_the_last_writing(x64):
+    """(A.6): what was written last counts as used, but no slope flows back through it."""
+    dnc = made(masks=False, sharpens=False)
+    asked = dnc.asked(jax.random.normal(KEY, dnc.interface.bias.shape))
+    memory = jax.tree.map(lambda x: jnp.full(x.shape[1:], 0.1), dnc.start(1).memory)
+
+    def usage(written, usage):
+        before = memory._replace(written=written, usage=usage)
+        return _dnc.access(asked, before, empties=True).usage.sum()
+
+    by_written, by_usage = jax.jit(jax.grad(usage, argnums=(0, 1)))(memory.written, memory.usage)
+    np.testing.assert_array_equal(by_written, 0)
+    kept = np.prod(1 - np.asarray(asked.frees)[:, None] * np.asarray(memory.read), axis=0)
+    np.testing.assert_allclose(by_usage, (1 - memory.written) * kept, rtol=1e-12)
+
+
+@pytest.mark.parametrize("output_layer", [False, True])
+def test_a_classifier_reads_the_output_at_the_last_token(output_layer):
     network = eqx.filter_jit(models.MemoryClassifier)(
-        5, 3, embedding=4, units=6, cells=4, word=3, heads=2, key=KEY
+        5, 3, embedding=4, units=6, cells=4, word=3, heads=2, output_layer=output_layer, key=KEY
     )
     tokens, lengths = jnp.array([[1, 2, 5, 0], [3, 0, 0, 0]]), jnp.array([3, 1])
     call = eqx.filter_jit(lambda network, *given, key=None: network(*given, key=key))
-    read = call(network, tokens, lengths)
-    y, _ = eqx.filter_jit(network.dnc)(network.embedding[jnp.maximum(tokens - 1, 0)], lengths)
-    np.testing.assert_allclose(read, jnp.stack([y[0, 2], y[1, 0]]), rtol=1e-5)
+    logits = call(network, tokens, lengths)
+    y, _ = eqx.filter_jit(network.dnc)(network.embedding(tokens), lengths)
+    assert y.shape[2] == (6 if output_layer else 6 + 2 * 3)
+    read = network.readout(jnp.stack([y[0, 2], y[1, 0]]))
+    np.testing.assert_allclose(logits, read, rtol=1e-5, atol=1e-6)
     assert not network.dnc.masks
     assert network.dnc.empties
     assert network.dnc.sharpens
     padded = call(network, jnp.pad(tokens, ((0, 0), (0, 3))), lengths)
-    np.testing.assert_allclose(padded, read, rtol=1e-5)
-    assert not np.allclose(call(network, tokens, lengths, key=KEY), read)
+    np.testing.assert_allclose(padded, logits, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(call(network, tokens, lengths, key=KEY), logits)

@@ -6,6 +6,7 @@ import pytest
 from scipy.signal import correlate
 
 from recombine import models
+from recombine.models._paired_image_cnn import Convolution
 
 KEY = jax.random.key(0)
 
@@ -89,7 +90,7 @@ def test_weights_are_uniform_up_to_the_bound_of_glorot_and_biases_0():
 def test_a_convolution_agrees_with_the_library_in_value_and_gradients(x64):
     rng = np.random.default_rng(0)
     for channels in (1, 6):
-        layer = models.Convolution(
+        layer = Convolution(
             jnp.asarray(rng.normal(size=(3, 3, channels, 4))), jnp.asarray(rng.normal(size=4))
         )
         x = jnp.asarray(rng.normal(size=(2, 6, 7, channels)))

@@ -37,7 +37,7 @@ def test_two_layers_agree_with_a_plain_loop(both):
     model = make(layers=2, bidirectional=both)
     logits = eqx.filter_jit(model)(TOKENS, LENGTHS)
     for row, length in enumerate(LENGTHS):
-        rows = np.asarray(model.embedding)[np.asarray(TOKENS[row, :length]) - 1]
+        rows = np.asarray(model.embedding.weight)[np.asarray(TOKENS[row, :length]) - 1]
         for lstms, biases in zip(model.directions, model.second_biases, strict=True):
             ahead = read(lstms[0], biases[0], rows)
             back = [read(lstms[1], biases[1], rows[::-1])[::-1]] if both else []
@@ -45,6 +45,22 @@ def test_two_layers_agree_with_a_plain_loop(both):
             rows = np.concatenate([ahead, *back], axis=1)
         expected = last @ np.asarray(model.readout.weight) + np.asarray(model.readout.bias)
         np.testing.assert_allclose(logits[row], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("layers", "places"), [(1, (0, 1)), (2, (1, 3)), (3, (2, 5)), (4, (3, 7))])
+def test_published_states_are_the_last_ones_of_both_halves(layers, places):
+    """In several layers these are not the two directions of the last layer."""
+    model = make(layers=layers, bidirectional=True, reads_halves=True)
+    for row, length in enumerate(LENGTHS):
+        rows = np.asarray(model.embedding.weight)[np.asarray(TOKENS[row, :length]) - 1]
+        states = []
+        for lstms, biases in zip(model.directions, model.second_biases, strict=True):
+            ahead = read(lstms[0], biases[0], rows)
+            back = read(lstms[1], biases[1], rows[::-1])
+            states += [ahead[-1], back[-1]]
+            rows = np.concatenate([ahead, back[::-1]], axis=1)
+        found = eqx.filter_jit(type(model).represent)(model, TOKENS, LENGTHS)[row]
+        np.testing.assert_allclose(found, np.concatenate([states[p] for p in places]), atol=1e-5)
 
 
 def test_padding_changes_nothing_and_dropout_does():
@@ -67,3 +83,8 @@ def test_weights_start_as_in_pytorch():
 def test_an_odd_number_of_units_is_refused_in_two_directions():
     with pytest.raises(ValueError, match="even number"):
         make(units=5, bidirectional=True)
+
+
+def test_a_network_without_layers_is_refused():
+    with pytest.raises(ValueError, match="layers=0 is less than 1"):
+        make(layers=0)

@@ -255,9 +255,9 @@ def made(**settings):
 
 def test_networks_read_the_column_and_halt_as_told():
     first = made(readout="first", size=8)
-    assert not first.reads_last
-    assert first.adaptive is None
-    assert made(model="+ rel", halting="U", size=8).adaptive.decaying
+    assert first.reads == "first"
+    assert first.encoder.stack.halting is None
+    assert made(model="+ rel", halting="U", size=8).encoder.stack.halting.decaying
     assert made(model="DNC", units=3, cells=7, read_heads=2).dnc.cells == 7
     both = made(model="Bidirectional LSTM", units=3)
     assert len(both.directions[0]) == 2

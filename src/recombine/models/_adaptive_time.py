@@ -7,29 +7,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ._mlp import Dense
+from ._dense import Dense
 
 
 class HaltingState(NamedTuple):
     """What columns carry from one step to the next."""
 
-    output: Float[Array, "batch_and_length size"]
-    halting: Float[Array, " batch_and_length"]
+    output: Float[Array, "batch length width"]
+    halting: Float[Array, "batch length"]
     """The sum of the probabilities to halt so far."""
-    remainder: Float[Array, " batch_and_length"]
-    """The weight of the step at which a column halted."""
-    steps: Int[Array, " batch_and_length"]
-    """How many steps a column took."""
-    done: Bool[Array, " batch_and_length"]
-
-
-class Pondering(NamedTuple):
-    """How long columns computed."""
-
-    steps: Int[Array, "batch length"]
-    """Steps of every column until it halted; 0 for padding."""
     remainder: Float[Array, "batch length"]
-    """What the halting step weighs; 0 for padding."""
+    """The weight of the step at which a column halted; 0 before, and for padding."""
+    steps: Int[Array, "batch length"]
+    """How many steps a column took; 0 for padding."""
+    done: Bool[Array, "batch length"]
 
 
 class AdaptiveTime(eqx.Module):
@@ -51,7 +42,7 @@ class AdaptiveTime(eqx.Module):
 
     def __init__(
         self,
-        size: int,
+        width: int,
         *,
         decaying: bool = False,
         epsilon: float = 0.01,
@@ -59,39 +50,39 @@ class AdaptiveTime(eqx.Module):
     ):
         """**Arguments:**
 
-        - `size`: of the columns.
+        - `width`: column width.
         - `decaying`: variant U.
         - `epsilon`: ε.
         """
-        self.halt = Dense.uniform(size, 1, key=key)
+        self.halt = Dense.uniform(width, 1, key=key)
         self.decaying, self.epsilon = decaying, epsilon
 
     def start(
-        self, columns: Float[Array, "batch_and_length size"], there: Bool[Array, "batch length"]
+        self, columns: Float[Array, "batch length width"], mask: Bool[Array, "batch length"]
     ) -> HaltingState:
-        """Before the first step: padding is done, nothing else."""
-        zeros = jnp.zeros(len(columns), columns.dtype)
-        steps = jnp.zeros(len(columns), int)
-        return HaltingState(jnp.zeros_like(columns), zeros, zeros, steps, ~there.reshape(-1))
+        """The state before the first step: padding, where the mask is false, is done."""
+        zeros = jnp.zeros(mask.shape, columns.dtype)
+        steps = jnp.zeros(mask.shape, int)
+        return HaltingState(jnp.zeros_like(columns), zeros, zeros, steps, ~mask)
 
     def advance(
         self,
         state: HaltingState,
-        before: Float[Array, "batch_and_length size"],
-        after: Float[Array, "batch_and_length size"],
+        before: Float[Array, "batch length width"],
+        after: Float[Array, "batch length width"],
         last: Bool[Array, ""],
     ) -> HaltingState:
         """One step, from the columns before and after it; `last` if no other step follows."""
         output, halting, remainder, steps, done = state
-        p = jnp.where(done, 0, jax.nn.sigmoid(self.halt(before))[:, 0])
+        p = jnp.where(done, 0, jax.nn.sigmoid(self.halt(before))[..., 0])
         halts = ~done & (halting + p > 1 - self.epsilon)
         if not self.decaying:
             halts = halts | (~done & last)
         left = 1 - halting
-        weight = jnp.where(halts, left, p)
-        kept = 1 - weight[:, None] if self.decaying else 1
+        weight = jnp.where(halts, left, p)[..., None]
+        kept = 1 - weight if self.decaying else 1
         return HaltingState(
-            kept * output + weight[:, None] * after,
+            kept * output + weight * after,
             halting + p,
             jnp.where(halts, left, remainder),
             steps + ~done,

@@ -7,88 +7,98 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ._dense import Dense
 from ._dropout import dropout
-from ._mlp import Dense
 
 
 class AbstractScores(eqx.Module):
-    """How much every column reads from every other one."""
+    """How much every target reads from every source."""
 
     @abc.abstractmethod
     def __call__(
         self,
-        columns: Float[Array, "batch_and_length size"],
-        queries: Float[Array, "heads batch length head_size"],
-        keys: Float[Array, "heads batch length head_size"],
-        there: Bool[Array, "batch length"],
+        targets: Float[Array, "batch targets width"],
+        queries: Float[Array, "heads batch targets head_width"],
+        keys: Float[Array, "heads batch sources head_width"],
+        mask: Bool[Array, "..."],
         *,
-        key: PRNGKeyArray | None,
-    ) -> Float[Array, "heads batch length length"]:
-        """The weights, of targets then sources; 0 for padding, where `there` is false.
+        at: Int[Array, "batch targets"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "heads batch targets sources"]:
+        """The weights, which are 0 where `mask` is false.
 
         **Arguments:**
 
-        - `columns`: all columns of the batch, from which queries and keys were made.
+        - `targets`: the columns from which queries were made.
+        - `mask`: broadcasts to `[batch, targets, sources]`; see `padding_mask`, `causal_mask`.
+        - `at`: positions of the targets among the sources; None if they are the last of them.
         - `key`: for dropout; None for none.
         """
 
 
 def masked_softmax(
-    logits: Float[Array, "heads batch targets sources"], there: Bool[Array, "batch sources"]
+    logits: Float[Array, "heads batch targets sources"], mask: Bool[Array, "..."]
 ) -> Float[Array, "heads batch targets sources"]:
-    """The softmax over the sources that are there."""
-    return jax.nn.softmax(logits + jnp.where(there, 0, -jnp.inf)[:, None, :], axis=3)
+    """The softmax over the sources for which the mask is true."""
+    return jax.nn.softmax(logits + jnp.where(mask, 0, -jnp.inf), axis=3)
 
 
 class SoftmaxScores(AbstractScores):
-    """The softmax of q_i · k_j / √head_size. Dropout acts on the weights."""
+    """The softmax of q_i · k_j / √head_width. Dropout acts on the weights."""
 
-    rate: float = eqx.field(static=True, default=0.0)
+    dropout: float = eqx.field(static=True, default=0.0)
 
     def __call__(
         self,
-        columns: Float[Array, "batch_and_length size"],
-        queries: Float[Array, "heads batch length head_size"],
-        keys: Float[Array, "heads batch length head_size"],
-        there: Bool[Array, "batch length"],
+        targets: Float[Array, "batch targets width"],
+        queries: Float[Array, "heads batch targets head_width"],
+        keys: Float[Array, "heads batch sources head_width"],
+        mask: Bool[Array, "..."],
         *,
-        key: PRNGKeyArray | None,
-    ) -> Float[Array, "heads batch length length"]:
+        at: Int[Array, "batch targets"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "heads batch targets sources"]:
         queries = queries * queries.shape[3] ** -0.5
-        weights = masked_softmax(jnp.einsum("hbid,hbjd->hbij", queries, keys), there)
-        return dropout(weights, self.rate, key=key)
+        weights = masked_softmax(jnp.einsum("hbid,hbjd->hbij", queries, keys), mask)
+        return dropout(weights, self.dropout, key=key)
 
 
-class MultiHeadAttention(eqx.Module):
-    """Queries, keys and values of all columns, the weights between them, and what is read.
+class Attention(eqx.Module):
+    """Queries of targets, keys and values of sources, weights between them, and what is read.
 
-    The part `scores` decides what the weights depend on: `SoftmaxScores`, `RelativeScores` or
-    `GeometricScores`.
+    The part `scores` decides what the weights depend on: `SoftmaxScores`, `RelativeScores`,
+    `GeometricScores` or your own. Targets that are sources make self-attention, others cross
+    attention; what a target must not see is a matter of the mask.
+
+    ```python
+    read, weights = attention(columns, columns, padding_mask(lengths, columns.shape[1]))
+    ```
     """
 
     query: Dense
     key_value: Dense
+    """To the keys of all heads, then to the values."""
     output: Dense
     scores: AbstractScores
     heads: int = eqx.field(static=True)
 
     def __call__(
         self,
-        columns: Float[Array, "batch_and_length size"],
-        there: Bool[Array, "batch length"],
+        targets: Float[Array, "batch targets width"],
+        sources: Float[Array, "batch sources source_width"],
+        mask: Bool[Array, "..."],
         *,
-        key: PRNGKeyArray | None,
-        rows: Int[Array, " rows"] | None = None,
-    ) -> tuple[Float[Array, "rows size"], Float[Array, "heads batch length length"]]:
-        """What every column reads, or those at `rows`, and the weights of all."""
+        at: Int[Array, "batch targets"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> tuple[Float[Array, "batch targets width"], Float[Array, "heads batch targets sources"]]:
+        """What every target reads, and the weights; the arguments are those of `AbstractScores`."""
         # Cut before the heads are moved: the backward pass moves the parts three times as fast.
-        parts = self.query(columns), *jnp.split(self.key_value(columns), 2, axis=1)
-        queries, keys, values = (self._by_head(part, there) for part in parts)
-        weights = self.scores(columns, queries, keys, there, key=key)
+        keys, values = map(self._by_head, jnp.split(self.key_value(sources), 2, axis=2))
+        queries = self._by_head(self.query(targets))
+        weights = self.scores(targets, queries, keys, mask, at=at, key=key)
         read = jnp.einsum("hbij,hbjd->hbid", weights, values)
-        read = jnp.moveaxis(read, 0, 2).reshape(len(columns), -1)
-        return self.output(read if rows is None else read[rows]), weights
+        return self.output(jnp.moveaxis(read, 0, 2).reshape(*targets.shape[:2], -1)), weights
 
-    def _by_head(self, rows, there) -> Float[Array, "heads batch length head_size"]:
-        """Numbers of all columns, cut into heads, which lead."""
-        return jnp.moveaxis(rows.reshape(*there.shape, self.heads, -1), 2, 0)
+    def _by_head(self, columns) -> Float[Array, "heads batch length head_width"]:
+        """The numbers of columns, cut into heads, which lead."""
+        return jnp.moveaxis(columns.reshape(*columns.shape[:2], self.heads, -1), 2, 0)

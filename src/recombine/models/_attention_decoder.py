@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from ._initializers import xavier_uniform
 from ._lstm import LSTM, LSTMState
 
 
@@ -16,7 +17,7 @@ class Memory(NamedTuple):
     keys: Float[Array, "batch positions units"]
     values: Float[Array, "batch positions units"]
     mask: Float[Array, "batch positions"]
-    """0 within the input, −∞ beyond it."""
+    """What is added to scores: 0 within the input, −∞ for padding."""
 
 
 class DecoderState(NamedTuple):
@@ -43,16 +44,15 @@ class AttentionDecoder(eqx.Module):
     def __init__(self, symbols: int, embedding: int, units: int, *, key: PRNGKeyArray):
         """**Arguments:**
 
-        - `symbols`: that it reads.
+        - `symbols`: how many symbols it reads.
         - `embedding`: numbers that stand for a symbol; they start uniform on ±1. Other weights
-            start as Glorot's uniform numbers.
-        - `units`: of the LSTM, of keys, values and attention vectors.
+            start as `xavier_uniform`.
+        - `units`: units of the LSTM; keys, values and attention vectors have as many numbers.
         """
         of_embedding, of_lstm, of_mix = jax.random.split(key, 3)
         self.embedding = jax.random.uniform(of_embedding, (symbols, embedding), float, -1.0)
         self.lstm = LSTM(embedding + units, units, key=of_lstm)
-        glorot = jax.nn.initializers.glorot_uniform()
-        self.mix = glorot(of_mix, (2 * units, units), float)
+        self.mix = xavier_uniform((2 * units, units), key=of_mix)
 
     def attend(
         self, output: Float[Array, "batch units"], memory: Memory

@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ._batch_norm import AbstractSlotClassifier, NormalisedLayers, Statistics
-from ._mlp import Dense
+from ._dense import Dense
 
 
 class BatchNormMLP(AbstractSlotClassifier):

@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from ._dense import Dense
+from ._initializers import xavier_uniform
 from ._lstm import LSTM, LSTMState
-from ._mlp import Dense
 
 EPSILON = 1e-6
-"""Of norms, usages and links. What is freed is hidden from lookups by it alone."""
+"""What keeps norms, usages and links from 0. What is freed is hidden from lookups by it alone."""
 LARGEST = 20.0
 """What the numbers that the controller sends to memory are cut to."""
 
@@ -39,7 +40,7 @@ class MemoryAccess(NamedTuple):
     writes: Float[Array, ""]
     """Whether to write at all, gʷ."""
     modes: Float[Array, "heads 3"]
-    """Of reading: backward along links, by content, forward; π."""
+    """How heads read: backward along links, by content, forward; π."""
     write_mask: Float[Array, " word"] | None
     """Which parts of words are compared; without M `None`, for all."""
     read_masks: Float[Array, "heads word"] | None
@@ -150,15 +151,15 @@ def access(asked: MemoryAccess, before: MemoryState, *, empties: bool) -> Memory
 class DNC(eqx.Module):
     """A differentiable neural computer with an LSTM as its controller.
 
-    The controller sees an input and what the heads read a step ago; the output is a linear map of
-    what the controller says and of what the heads read now.
+    The controller sees an input and what the heads read a step ago; the output is what the
+    controller says and what the heads read now, or a linear map of both.
     """
 
     controller: LSTM
     interface: Dense
     """From the controller to what it asks of memory, ξ."""
-    output: Dense
-    """From the controller's output and what the heads read."""
+    output: Dense | None
+    """From what the controller says and what the heads read; None if these are the output."""
     cells: int = eqx.field(static=True)
     word: int = eqx.field(static=True)
     heads: int = eqx.field(static=True)
@@ -170,7 +171,7 @@ class DNC(eqx.Module):
     def __init__(
         self,
         inputs: int,
-        outputs: int,
+        outputs: int | None,
         *,
         units: int,
         cells: int,
@@ -185,12 +186,13 @@ class DNC(eqx.Module):
     ):
         """**Arguments:**
 
-        - `inputs`, `outputs`: numbers that are read and written at every step.
-        - `units`: of the controller. Its weights start as Glorot's uniform numbers of every gate,
+        - `inputs`, `outputs`: numbers that are read and written at every step. With None, what the
+            controller says and what the heads read are the output, side by side.
+        - `units`: units of the controller. Its weights start as `xavier_uniform` of every gate,
             those of the candidate 5/3 as large, and so do those of the linear maps; biases at 0 but
             for the forget gate's, which is 1.
         - `cells`, `word`: how many cells memory has, and numbers of each.
-        - `heads`: that read.
+        - `heads`: how many heads read.
         - `masks`: whether lookups compare masked words (M).
         - `empties`: whether freed cells lose what is in them (D).
         - `sharpens`: whether distributions along links are sharpened (S).
@@ -204,9 +206,10 @@ class DNC(eqx.Module):
         self.controller = _gatewise_lstm(inputs + heads * word, units, key=of_controller)
         sizes = self._sizes()
         starts = [jnp.full(n, mask_bias if "mask" in part else 0.0) for part, n in sizes.items()]
-        interface = _glorot(units, sum(sizes.values()), key=of_interface)
+        interface = Dense.xavier(units, sum(sizes.values()), key=of_interface)
         self.interface = eqx.tree_at(lambda d: d.bias, interface, jnp.concatenate(starts))
-        self.output = _glorot(units + heads * word, outputs, key=of_output)
+        says = units + heads * word
+        self.output = None if outputs is None else Dense.xavier(says, outputs, key=of_output)
 
     def _sizes(self) -> dict[str, int]:
         """The parts of the interface, and how many numbers each has."""
@@ -272,7 +275,8 @@ class DNC(eqx.Module):
 
         memory = jax.vmap(accessed)(says, state.memory)
         words = jax.vmap(MemoryState.words)(memory).reshape(batch, -1)
-        y = self.output(jnp.concatenate([controller.hidden, words], axis=1))
+        y = jnp.concatenate([controller.hidden, words], axis=1)
+        y = y if self.output is None else self.output(y)
         return y, DNCState(controller, memory)
 
     def __call__(
@@ -300,18 +304,12 @@ class DNC(eqx.Module):
 def _norm(x: Float[Array, "*rows word"]) -> Float[Array, "*rows"]:
     """Norms, whose derivative at 0 is 0."""
     squares = (x**2).sum(axis=-1)
-    there = squares > 0
-    return jnp.where(there, jnp.sqrt(jnp.where(there, squares, 1)), 0)
-
-
-def _glorot(inputs: int, outputs: int, *, key: PRNGKeyArray) -> Dense:
-    weight = jax.nn.initializers.glorot_uniform()(key, (inputs, outputs), float)
-    return Dense(weight, jnp.zeros(outputs), False)
+    positive = squares > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1)), 0)
 
 
 def _gatewise_lstm(inputs: int, units: int, *, key: PRNGKeyArray) -> LSTM:
-    glorot = jax.nn.initializers.glorot_uniform()
-    gates = [glorot(k, (inputs + units, units), float) for k in jax.random.split(key, 4)]
+    gates = [xavier_uniform((inputs + units, units), key=k) for k in jax.random.split(key, 4)]
     gates[2] = gates[2] * (5 / 3)
     return eqx.tree_at(
         lambda lstm: lstm.weight, LSTM(inputs, units, key=key), jnp.concatenate(gates, axis=1)

@@ -11,8 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, PyTree
 
+from ._dense import Dense
+from ._initializers import truncated_normal
 from ._meta_model import AbstractMetaModel, Fixed, Network, Skeleton
-from ._mlp import MLP, Dense, truncated_normal
+from ._mlp import MLP
+from ._norms import LayerNorm
 
 
 class AbstractGenerator(eqx.Module):
@@ -47,18 +50,6 @@ class LinearGenerator(AbstractGenerator):
         return embeddings @ self.bank
 
 
-class LayerNorm(eqx.Module):
-    """Zero mean and unit variance over the last axis, then a learned scale and offset."""
-
-    scale: Float[Array, " size"]
-    offset: Float[Array, " size"]
-
-    def __call__(self, x: Float[Array, "rows size"]) -> Float[Array, "rows size"]:
-        x = x - x.mean(-1, keepdims=True)
-        x = x * jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + 1e-5)
-        return x * self.scale + self.offset
-
-
 class NonlinearGenerator(AbstractGenerator):
     """An MLP in place of the bank: four hidden layers of 32 units, layer norms and ELU."""
 
@@ -74,12 +65,12 @@ class NonlinearGenerator(AbstractGenerator):
         sizes = [embedding] + [width] * depth
         *body, last = jax.random.split(key, depth + 1)
         return cls(
-            norms=tuple(LayerNorm(jnp.ones(s), jnp.zeros(s)) for s in sizes),
+            norms=tuple(map(LayerNorm, sizes)),
             layers=tuple(
-                Dense(truncated_normal((a, b), a**-0.5, key=k), jnp.zeros(b), False)
+                Dense(truncated_normal((a, b), a**-0.5, key=k), jnp.zeros(b))
                 for a, b, k in zip(sizes[:-1], sizes[1:], body, strict=True)
             ),
-            head=Dense(truncated_normal((width, parameters), width**-0.5, key=last), None, False),
+            head=Dense(truncated_normal((width, parameters), width**-0.5, key=last), None),
         )
 
     def __call__(
@@ -96,7 +87,7 @@ class HypernetworkFast(NamedTuple):
     """What a task changes in a hypernetwork."""
 
     embeddings: tuple[Float[Array, "layers embedding"], ...]
-    """One array a group of layers, one row a layer."""
+    """One array per group of layers, one row per layer."""
     rest: tuple[Array | None, ...]
     """The parameters of the target that are not generated; None for its other arrays."""
 

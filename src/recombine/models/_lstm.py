@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from ._initializers import xavier_uniform
+
 
 class LSTMState(NamedTuple):
     """What an LSTM carries from one step to the next."""
@@ -17,7 +19,7 @@ class LSTMState(NamedTuple):
 
 
 class LSTM(eqx.Module):
-    """One layer with one bias a gate; the forget gate starts at a bias of 1.
+    """One layer with one bias per gate; the forget gate starts at a bias of 1.
 
     Gates of [x, h] W + b: input i, forget f, candidate g, output o. The cell becomes
     σ(f) c + σ(i) tanh(g), the hidden state σ(o) tanh(c).
@@ -30,11 +32,10 @@ class LSTM(eqx.Module):
     def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray):
         """**Arguments:**
 
-        - `inputs`, `units`: sizes. Weights start as Glorot's uniform numbers, biases at 0 but for
-            those of the forget gate.
+        - `inputs`, `units`: sizes. Weights start as `xavier_uniform`, biases at 0 but for those of
+            the forget gate.
         """
-        glorot = jax.nn.initializers.glorot_uniform()
-        self.weight = glorot(key, (inputs + units, 4 * units), float)
+        self.weight = xavier_uniform((inputs + units, 4 * units), key=key)
         self.bias = jnp.zeros(4 * units).at[units : 2 * units].set(1.0)
 
     @property

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from ._mlp import MLP, Dense
+from ._dense import Dense
+from ._mlp import MLP
 
 Fast = TypeVar("Fast")
 Network = Callable[[Float[Array, "samples inputs"]], Float[Array, "samples outputs"]]

@@ -8,7 +8,8 @@ import jax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ._batch_norm import AbstractSlotClassifier, BatchNorm, NormalisedLayers, Statistics
-from ._mlp import Dense, fan_in_uniform
+from ._dense import Dense
+from ._initializers import fan_in_uniform
 
 ProjectionActivation = Literal["bn_relu", "none"]
 

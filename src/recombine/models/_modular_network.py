@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ._mlp import truncated_normal
+from ._initializers import truncated_normal
 
 
 class ModularNetwork(eqx.Module):

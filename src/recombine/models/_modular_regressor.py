@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ._mlp import fan_in_uniform
+from ._initializers import fan_in_uniform
 
 Projection = Literal["linear", "distance"]
 

@@ -8,15 +8,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ._mlp import Dense
+from ._dense import Dense
+from ._initializers import xavier_uniform
 
 FEW_CHANNELS = 4
 """Up to this many, gathering whole patches is the fastest way to convolve on a CPU."""
-
-
-def _glorot(shape: Sequence[int], key: PRNGKeyArray) -> Float[Array, "..."]:
-    """Uniform numbers on ±√(6 / (fan in + fan out)), with which Keras starts layers."""
-    return jax.nn.initializers.glorot_uniform()(key, tuple(shape), float)
 
 
 def _shifts(x: Float[Array, "..."], size: int, axis: int) -> list[Array]:
@@ -36,9 +32,9 @@ class Convolution(eqx.Module):
     bias: Float[Array, " outputs"]
 
     @classmethod
-    def glorot(cls, size: int, inputs: int, outputs: int, *, key: PRNGKeyArray) -> "Convolution":
-        """Windows of `size` x `size`; Glorot-uniform kernels, biases 0."""
-        return cls(_glorot((size, size, inputs, outputs), key), jnp.zeros(outputs))
+    def xavier(cls, size: int, inputs: int, outputs: int, *, key: PRNGKeyArray) -> "Convolution":
+        """Windows of `size` x `size`; kernels start as `xavier_uniform`, biases at 0."""
+        return cls(xavier_uniform((size, size, inputs, outputs), key=key), jnp.zeros(outputs))
 
     def __call__(
         self, x: Float[Array, "batch rows columns inputs"]
@@ -75,8 +71,8 @@ class PairedImageCNN(eqx.Module):
     | dense, ReLU | 64 |
     | dense | 10 |
 
-    Weights are Glorot-uniform and biases 0: 1,150,090 numbers. Images of any size from 8 x 8 on
-    will do.
+    Weights start as `xavier_uniform`, as in Keras, and biases at 0: 1,150,090 numbers. Images of
+    any size from 8 x 8 on will do.
     """
 
     convolutions: tuple[Convolution, Convolution]
@@ -106,13 +102,12 @@ class PairedImageCNN(eqx.Module):
             )
         one, two, *keys = jax.random.split(key, 3 + len(hidden))
         self.convolutions = (
-            Convolution.glorot(3, shape[2], filters[0], key=one),
-            Convolution.glorot(3, *filters, key=two),
+            Convolution.xavier(3, shape[2], filters[0], key=one),
+            Convolution.xavier(3, *filters, key=two),
         )
         sizes = (rows * columns * filters[1], *hidden, classes)
         self.dense = tuple(
-            Dense(_glorot(pair, key), jnp.zeros(pair[1]), False)
-            for pair, key in zip(pairwise(sizes), keys, strict=True)
+            Dense.xavier(*pair, key=key) for pair, key in zip(pairwise(sizes), keys, strict=True)
         )
 
     def features(self, x: Float[Array, "batch rows columns channels"]) -> Float[Array, "batch f"]:
@@ -128,5 +123,5 @@ class PairedImageCNN(eqx.Module):
     def __call__(
         self, x: Float[Array, "batch rows columns channels"]
     ) -> Float[Array, "batch classes"]:
-        """The score of every class."""
+        """The logits of the classes."""
         return self.dense[-1](self.features(x))

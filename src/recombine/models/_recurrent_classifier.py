@@ -5,12 +5,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from ._dense import Dense
 from ._dropout import dropout, split
+from ._embedding import Embedding
+from ._initializers import fan_in_uniform
 from ._lstm import LSTM
-from ._mlp import Dense, fan_in_uniform
+from ._sequence_classifier import AbstractSequenceClassifier
 
 
-class RecurrentClassifier(eqx.Module):
+class RecurrentClassifier(AbstractSequenceClassifier):
     """Embedding → dropout → layers of LSTMs → their last states → classes.
 
     In both directions, a layer reads what both directions of the layer below wrote, and classes are
@@ -19,33 +22,39 @@ class RecurrentClassifier(eqx.Module):
     Every LSTM has a second bias, as in PyTorch: it changes nothing but how fast biases learn.
     """
 
-    embedding: Float[Array, "words embedding"]
-    """Of tokens 1, 2, ...: padding, token 0, has none."""
+    embedding: Embedding
     directions: tuple[tuple[LSTM, ...], ...]
     """For every layer the LSTM that reads forward and, if there is one, the one that does not."""
     second_biases: tuple[tuple[Float[Array, " gates"], ...], ...]
     readout: Dense
-    rate: float = eqx.field(static=True)
+    dropout: float = eqx.field(static=True)
+    reads_halves: bool = eqx.field(static=True)
 
     def __init__(
         self,
-        words: int,
+        vocabulary: int,
         classes: int,
         *,
         embedding: int,
         units: int,
         layers: int = 1,
         bidirectional: bool = False,
+        reads_halves: bool = False,
         dropout: float = 0.5,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
 
-        - `words`: how many tokens there are, without padding.
-        - `classes`: of the output.
+        - `vocabulary`: the number of tokens, without padding.
+        - `classes`: the number of classes.
         - `embedding`: numbers that stand for a token; they start normal.
-        - `units`: of all directions of a layer together. Weights and biases of the LSTMs start
-            uniform on ±1/√units of a direction, as in PyTorch.
+        - `units`: units of all directions of a layer together. Weights and biases of the LSTMs
+            start uniform on ±1/√units of a direction, as in PyTorch.
+        - `reads_halves`: read classes as the published code does in both directions: from the last
+            of the first half of all last states and the last of the second half, where states are
+            in the order of layers and forward comes before backward. In one layer these are both
+            directions; in an even number of layers, the backward states of the middle layer and of
+            the last one.
         """
         if layers < 1:
             raise ValueError(f"layers={layers} is less than 1")
@@ -57,7 +66,7 @@ class RecurrentClassifier(eqx.Module):
         of_embedding, of_layers, of_readout = jax.random.split(key, 3)
         sizes = [embedding] + [units] * (layers - 1)
         keys = jax.random.split(of_layers, (layers, ways, 2))
-        self.embedding = jax.random.normal(of_embedding, (words, embedding))
+        self.embedding = Embedding(jax.random.normal(of_embedding, (vocabulary, embedding)))
         self.directions = tuple(
             tuple(_uniform_lstm(inputs, units // ways, key=k) for k in of_layer[:, 0])
             for inputs, of_layer in zip(sizes, keys, strict=True)
@@ -69,17 +78,7 @@ class RecurrentClassifier(eqx.Module):
             for of_layer in keys
         )
         self.readout = Dense.uniform(units, classes, key=of_readout)
-        self.rate = dropout
-
-    def __call__(
-        self,
-        tokens: Int[Array, "batch length"],
-        lengths: Int[Array, " batch"],
-        *,
-        key: PRNGKeyArray | None = None,
-    ) -> Float[Array, "batch classes"]:
-        """The logits of the classes. With a `key` for dropout, as in training."""
-        return self.readout(self.represent(tokens, lengths, key=key))
+        self.dropout, self.reads_halves = dropout, reads_halves and bidirectional
 
     def represent(
         self,
@@ -88,17 +87,20 @@ class RecurrentClassifier(eqx.Module):
         *,
         key: PRNGKeyArray | None = None,
     ) -> Float[Array, "batch units"]:
-        """What the classes are read from: the last hidden states."""
+        """The last hidden states, from which the classes are read."""
         keys = split(key, len(self.directions))
-        x = self.embedding[jnp.maximum(tokens - 1, 0)]
+        x, last = self.embedding(tokens), []
         for lstms, biases, key in zip(self.directions, self.second_biases, keys, strict=True):
-            x = dropout(x, self.rate, key=key)
+            x = dropout(x, self.dropout, key=key)
             read = [
                 eqx.tree_at(lambda l: l.bias, lstm, lstm.bias + bias)(x, lengths, reverse=way == 1)
                 for way, (lstm, bias) in enumerate(zip(lstms, biases, strict=True))
             ]
             x = jnp.concatenate([hidden for hidden, _ in read], axis=2)
-        return jnp.concatenate([last.hidden for _, last in read], axis=1)
+            last += [state.hidden for _, state in read]
+        half = len(last) // 2
+        chosen = last[half - 1 :: half] if self.reads_halves else last[-len(read) :]
+        return jnp.concatenate(chosen, axis=1)
 
 
 def _uniform_lstm(inputs: int, units: int, *, key: PRNGKeyArray) -> LSTM:

@@ -3,23 +3,27 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._attention import AbstractScores, masked_softmax
+from ._dense import Dense
 from ._dropout import dropout, split
-from ._mlp import Dense
-from ._sinusoids import sinusoids
+from ._initializers import xavier_uniform
+from ._positions import sinusoids
 
 
 def by_source(
-    by_offset: Float[Array, "heads batch length offsets"],
-) -> Float[Array, "heads batch length length"]:
-    """From the offset of a source, −(length − 1) to length − 1, to the source itself."""
-    *leading, length, offsets = by_offset.shape
+    by_offset: Float[Array, "heads batch targets offsets"], sources: int
+) -> Float[Array, "heads batch targets {sources}"]:
+    """From the offsets of sources, 1 − sources, 2 − sources, ..., to the sources themselves.
+
+    Targets are the last of the sources.
+    """
+    *leading, targets, offsets = by_offset.shape
     # Rows that are one longer than the distance between their starts slide along each other.
     flat = jnp.pad(by_offset, [(0, 0)] * 3 + [(0, 1)]).reshape(*leading, -1)
-    slid = flat[..., length - 1 : -1].reshape(*leading, length, offsets)
-    return slid[..., :length]
+    slid = flat[..., targets - 1 : -1].reshape(*leading, targets, offsets)
+    return slid[..., :sources]
 
 
 class RelativeScores(AbstractScores):
@@ -28,26 +32,24 @@ class RelativeScores(AbstractScores):
     p are sinusoids of the signed offset, s is one learned number. Dropout acts on the keys of the
     content and of the positions.
 
-    With a gate, the positional key becomes W (r_i p_{j−i} + (1 − r_i) p_j), where r_i is a number a
-    head, the sigmoid of a linear function of column i: a column chooses between relative and
+    With a gate, the positional key becomes W (r_i p_{j−i} + (1 − r_i) p_j), where r_i is one number
+    per head, the sigmoid of a linear function of column i: a column chooses between relative and
     absolute positions. Signs are those of the published code; Appendix D.2 prints p_{i−j}.
     """
 
-    position: Float[Array, "size size"]
+    position: Float[Array, "width width"]
     """W, from sinusoids to keys."""
-    content_bias: Float[Array, "heads head_size"]
+    content_bias: Float[Array, "heads head_width"]
     """u."""
-    position_bias: Float[Array, "heads head_size"]
+    position_bias: Float[Array, "heads head_width"]
     """v."""
     scale: Float[Array, ""]
-    unread: Float[Array, ""]
-    """A number that the published networks hold and never read; it counts in Table E.1."""
     gate: Dense | None
-    rate: float = eqx.field(static=True)
+    dropout: float = eqx.field(static=True)
 
     def __init__(
         self,
-        size: int,
+        width: int,
         heads: int,
         *,
         gated: bool = False,
@@ -56,44 +58,51 @@ class RelativeScores(AbstractScores):
     ):
         """**Arguments:**
 
-        - `size`, `heads`: of the columns, and of the attention.
+        - `width`, `heads`: column width and heads of the attention.
         - `gated`: mix relative with absolute positions.
         - `dropout`: the rate at which numbers of the keys are dropped.
         """
         of_position, of_gate = jax.random.split(key)
-        self.position = jax.nn.initializers.glorot_uniform()(of_position, (size, size), float)
-        self.content_bias = jnp.zeros((heads, size // heads))
-        self.position_bias = jnp.zeros((heads, size // heads))
-        self.scale = jnp.asarray((size // heads) ** -0.5)
-        self.unread = jnp.zeros(())
-        self.gate = Dense.uniform(size, heads, key=of_gate) if gated else None
-        self.rate = dropout
+        self.position = xavier_uniform((width, width), key=of_position)
+        self.content_bias = jnp.zeros((heads, width // heads))
+        self.position_bias = jnp.zeros((heads, width // heads))
+        self.scale = jnp.asarray((width // heads) ** -0.5)
+        self.gate = Dense.uniform(width, heads, key=of_gate) if gated else None
+        self.dropout = dropout
 
     def __call__(
         self,
-        columns: Float[Array, "batch_and_length size"],
-        queries: Float[Array, "heads batch length head_size"],
-        keys: Float[Array, "heads batch length head_size"],
-        there: Bool[Array, "batch length"],
+        targets: Float[Array, "batch targets width"],
+        queries: Float[Array, "heads batch targets head_width"],
+        keys: Float[Array, "heads batch sources head_width"],
+        mask: Bool[Array, "..."],
         *,
-        key: PRNGKeyArray | None,
-    ) -> Float[Array, "heads batch length length"]:
-        heads, batch, length, _ = queries.shape
+        at: Int[Array, "batch targets"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "heads batch targets sources"]:
         of_content, of_positions = split(key, 2)
-        queries, keys = queries * self.scale, dropout(keys, self.rate, key=of_content)
-        content_bias, position_bias = (
-            self.content_bias * self.scale,
-            self.position_bias * self.scale,
+        queries, keys = queries * self.scale, dropout(keys, self.dropout, key=of_content)
+        content_query, position_query = (
+            queries + (bias * self.scale)[:, None, None]
+            for bias in (self.content_bias, self.position_bias)
         )
-        content = jnp.einsum("hbid,hbjd->hbij", queries + content_bias[:, None, None], keys)
+        content = jnp.einsum("hbid,hbjd->hbij", content_query, keys)
 
-        places = sinusoids(jnp.arange(1 - length, length), len(self.position)) @ self.position
-        places = places.reshape(2 * length - 1, heads, -1).swapaxes(0, 1)
-        places = dropout(places, self.rate, key=of_positions)
-        asking = (queries + position_bias[:, None, None]).reshape(heads, batch * length, -1)
-        by_offset = jnp.einsum("hrd,hod->hro", asking, places).reshape(heads, batch, length, -1)
-        position = by_source(by_offset)
+        heads, batch, length, width = queries.shape
+        sources = keys.shape[2]
+        # Targets at the end see no source further to the right than the last of them.
+        farthest = sources if at is not None or self.gate is not None else length
+        places = sinusoids(jnp.arange(1 - sources, farthest), len(self.position)) @ self.position
+        places = places.reshape(-1, heads, width).swapaxes(0, 1)
+        places = dropout(places, self.dropout, key=of_positions)
+        rows = position_query.reshape(heads, batch * length, width)
+        by_offset = jnp.einsum("hrd,hod->hro", rows, places).reshape(heads, batch, length, -1)
+        if at is None:
+            position = by_source(by_offset, sources)
+        else:
+            offsets = jnp.arange(sources) - at[:, :, None] + sources - 1
+            position = jnp.take_along_axis(by_offset, offsets[None], axis=3)
         if self.gate is not None:
-            gate = jax.nn.sigmoid(self.gate(columns)).T.reshape(heads, batch, length, 1)
-            position = gate * position + (1 - gate) * by_offset[..., length - 1 :]
-        return masked_softmax(content + position, there)
+            gate = jnp.moveaxis(jax.nn.sigmoid(self.gate(targets)), 2, 0)[..., None]
+            position = gate * position + (1 - gate) * by_offset[..., sources - 1 :]
+        return masked_softmax(content + position, mask)

@@ -7,8 +7,10 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ._attention_decoder import AttentionDecoder, DecoderState, Memory
 from ._bounded_scan import bounded_scan
+from ._dense import Dense
+from ._initializers import xavier_uniform
 from ._lstm import LSTM, LSTMState
-from ._mlp import Dense
+from ._masks import padding_mask
 
 _ROWS = 32
 """About how many sequences of like length are decoded together: what they need fits a cache."""
@@ -24,7 +26,7 @@ class Seq2Seq(eqx.Module):
 
     ```python
     model = Seq2Seq(14, 7, key=jax.random.key(0))
-    logits = model(*batch)  # of a `recombine.tasks.SequenceBatch`
+    logits = model(*batch)  # a `recombine.tasks.SequenceBatch`
     symbols = model.greedy(batch.inputs, batch.input_lengths, 49)
     ```
     """
@@ -50,11 +52,11 @@ class Seq2Seq(eqx.Module):
     ):
         """**Arguments:**
 
-        - `words`, `symbols`: of the inputs and of the outputs, with the end symbol.
+        - `words`, `symbols`: how many the inputs and the outputs have, with the end symbol.
         - `embedding`, `output_embedding`: numbers that stand for a word, and for a symbol; they
-            start uniform on ±1. All other weights start as Glorot's uniform numbers, biases at 0
-            but for those of the forget gates, at 1.
-        - `units`: of the decoder; the encoder has half of them in each direction.
+            start uniform on ±1. All other weights start as `xavier_uniform`, biases at 0 but for
+            those of the forget gates, at 1.
+        - `units`: units of the decoder; the encoder has half of them in each direction.
         - `swapped_start`: let the decoder's cell start from the encoder's hidden states, and its
             hidden state from the encoder's cells, as the published code does.
         """
@@ -63,14 +65,12 @@ class Seq2Seq(eqx.Module):
                 f"{units} units cannot be halved for two directions; use an even number"
             )
         of_words, ahead, back, of_keys, of_decoder, of_readout = jax.random.split(key, 6)
-        glorot = jax.nn.initializers.glorot_uniform()
         self.embedding = jax.random.uniform(of_words, (words, embedding), float, -1.0)
         self.forward = LSTM(embedding, units // 2, key=ahead)
         self.backward = LSTM(embedding, units // 2, key=back)
-        self.keys = glorot(of_keys, (units, units), float)
+        self.keys = xavier_uniform((units, units), key=of_keys)
         self.decoder = AttentionDecoder(symbols, output_embedding, units, key=of_decoder)
-        weight = glorot(of_readout, (units, symbols), float)
-        self.readout = Dense(weight, jnp.zeros(symbols), False)
+        self.readout = Dense.xavier(units, symbols, key=of_readout)
         self.swapped_start = swapped_start
 
     def __call__(
@@ -135,13 +135,12 @@ class Seq2Seq(eqx.Module):
         back, beginning = self.backward(words, lengths, reverse=True)
         values = jnp.concatenate([ahead, back], axis=2)
         keys = (values.reshape(-1, values.shape[2]) @ self.keys).reshape(values.shape)
-        there = jnp.arange(inputs.shape[1]) < lengths[:, None]
-        mask = jnp.where(there, 0, -jnp.inf).astype(values.dtype)
+        mask = jnp.where(padding_mask(lengths, inputs.shape[1])[:, 0], 0, -jnp.inf)
         hidden, cell = (jnp.concatenate(both, axis=1) for both in zip(end, beginning, strict=True))
         if self.swapped_start:
             hidden, cell = cell, hidden
         state = DecoderState(LSTMState(hidden, cell), jnp.zeros_like(hidden))
-        return Memory(keys, values, mask), state
+        return Memory(keys, values, mask.astype(values.dtype)), state
 
     def _forced(
         self, inputs, input_lengths, outputs, output_lengths

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recombine import learning, models, tasks
+from recombine import learning, tasks
 from recombine.lab import Run, check_counts, check_intervals
+from recombine.models import specs
 
 from ..data_router.networks import optimizer_of
 from .symbols import report_symbols
@@ -170,22 +171,18 @@ def frame_of(config: Config) -> Callable[[tasks.LabelledSequences], tasks.Labell
 def network_of(config: Config, words: int, classes: int, key):
     """The untrained network."""
     recipe = recipe_of(config)
+    spec: specs.AbstractSequenceSpec
     if config.model == "bi-lstm":
-        return models.RecurrentClassifier(
-            words, classes, embedding=recipe.size, units=recipe.size, bidirectional=True,
-            dropout=recipe.dropout, key=key,
+        spec = specs.BiLSTMSpec(
+            embedding=recipe.size, units=recipe.size // 2, dropout=recipe.dropout, end_token=True
+        )
+    else:
+        kind = {"transformer": specs.CTLPPTransformerSpec, "ndr": specs.CTLPPNDRSpec}[config.model]
+        spec = kind(
+            width=recipe.size, hidden=recipe.hidden, heads=recipe.heads, layers=recipe.layers,
+            test_layers=recipe.test_layers, dropout=recipe.dropout,
         )  # fmt: skip
-    make = {"transformer": models.relative_transformer, "ndr": models.residual_data_router}
-    sizes = models.EncoderConfig(
-        size=recipe.size,
-        hidden=recipe.hidden,
-        heads=recipe.heads,
-        steps=recipe.layers,
-        test_steps=recipe.test_layers,
-        dropout=recipe.dropout,
-        reads_last=False,
-    )
-    return make[config.model](words, classes, sizes, key=key)
+    return spec.build(specs.SequenceSizes(words, classes), key)
 
 
 def evened(items: tasks.LabelledSequences, evenness: float) -> tasks.LabelledSequences:

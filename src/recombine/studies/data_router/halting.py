@@ -51,12 +51,12 @@ def trial(config: Config, key, run: Run) -> None:
     if config.halting == "none":
         return
     items = items_of(learned, config.evaluated, (1, config.longer_lengths[1]))
-    _, pondering = eqx.filter_jit(type(learned.model).ponder)(
+    _, extras = eqx.filter_jit(type(learned.model).ponder)(
         learned.model, items.tokens, items.lengths
     )
     # Two of the tokens frame an input and one is its symbol.
     functions = np.asarray(items.lengths) - 3
-    steps = np.asarray(pondering.steps).max(axis=1)
+    steps = np.asarray(extras["steps"]).max(axis=1)
     lengths = np.unique(functions)
     means = [steps[functions == n].mean() for n in lengths]
     run.curve("steps_by_length", lengths, means)

@@ -1,14 +1,15 @@
 """What trials on compositional table lookup share: learn short compositions, meet longer ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from recombine import learning, probes, tasks
 from recombine.lab import Run, check_counts
+from recombine.models import specs
 
-from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
+from .networks import RECURRENT, Data, NetworkConfig, fit, spec_of
 
 Model = Literal[
     "LSTM", "Bidirectional LSTM", "DNC", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
@@ -150,15 +151,10 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
 
 def network(config: Config, words: int, classes: int, *, key) -> Any:
     """The network of a row of Table 5.1, without what has been learned."""
-    import jax
-
-    if config.model in RECURRENT:
-        return plain_network(config, words, classes, key=key)
-    of_parts, of_halting = jax.random.split(key)
-    encoder = plain_network(config, words, classes, key=of_parts)
-    if config.halting == "none":
-        return encoder
-    return encoder.with_adaptive_time(decaying=config.halting == "U", key=of_halting)
+    spec = spec_of(config)
+    if config.halting != "none":
+        spec = replace(spec, halting=specs.HaltingSpec(decaying=config.halting == "U"))
+    return spec.build(specs.SequenceSizes(words, classes), key)
 
 
 def learn(config: Config, key, run: Run) -> Learned:

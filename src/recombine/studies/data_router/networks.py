@@ -1,14 +1,27 @@
 """The networks of the family, and how they learn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from recombine import learning, models, probes
+from recombine import learning, probes
 from recombine.lab import Run, check_counts, check_intervals
+from recombine.models import specs
 
 Readout = Literal["first", "last"]
+SPECS: dict[str, Any] = {
+    "LSTM": specs.LSTMSpec,
+    "Bidirectional LSTM": specs.BiLSTMSpec,
+    "DNC": specs.DNCSpec,
+    "Transformer": specs.TransformerSpec,
+    "+ rel": specs.RelativeTransformerSpec,
+    "+ rel + gate": specs.GatedRelativeTransformerSpec,
+    "+ abs/rel + gate": specs.GatedPositionTransformerSpec,
+    "+ geom.": specs.GeometricTransformerSpec,
+    "NDR": specs.NDRSpec,
+}
+"""The networks, by their names in the paper."""
 RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
 LEARNING_AS_PUBLISHED: dict[str, Any] = {
     "matrix_rate": None, "b2": 0.999, "warm_up": 0, "falls": False, "match_bias": 0.0,
@@ -102,42 +115,40 @@ class Fitted(NamedTuple):
     """Measurements during training."""
 
 
-def plain_network(
-    config: Any,
-    words: int,
-    classes: int,
-    *,
-    recurrent_layers: int = 1,
-    test_layers: int | None = None,
-    key,
-) -> Any:
-    """The network that settings name, without halting.
+def spec_of(config: Any, *, recurrent_layers: int = 1, test_layers: int | None = None) -> Any:
+    """The spec of the network that settings name, without halting.
 
     **Arguments:**
 
     - `config`: a `NetworkConfig`; of a DNC, one with `cells`, `word` and `read_heads`.
-    - `recurrent_layers`: of an LSTM.
-    - `test_layers`: how many times the layer of a transformer is applied after training, if this
-        is different.
+    - `recurrent_layers`: number of layers of an LSTM.
+    - `test_layers`: number of layers of a transformer after training, if it differs.
     """
-    if config.model == "DNC":
-        return models.MemoryClassifier(
-            words, classes, embedding=config.embedding, units=config.units, cells=config.cells,
-            word=config.word, heads=config.read_heads, dropout=config.dropout, key=key,
-        )  # fmt: skip
+    spec = SPECS[config.model]()
     if config.model in RECURRENT:
-        ways = 1 + (config.model == "Bidirectional LSTM")
-        return models.RecurrentClassifier(
-            words, classes, embedding=config.embedding, units=ways * config.units,
-            layers=recurrent_layers, bidirectional=ways == 2, dropout=config.dropout, key=key,
-        )  # fmt: skip
-    parts = models.EncoderConfig(
-        size=config.size, hidden=config.hidden, heads=config.heads, steps=config.layers,
-        test_steps=test_layers, dropout=config.dropout, attention_dropout=config.attention_dropout,
-        gate_dropout=config.gate_dropout, match_bias=config.match_bias,
-        reads_last=config.readout == "last",
+        settings = {"embedding": config.embedding, "units": config.units, "dropout": config.dropout}
+        if config.model == "DNC":
+            settings |= {"cells": config.cells, "word": config.word, "heads": config.read_heads}
+            settings |= {"output_layer": config.published}
+        else:
+            settings |= {"layers": recurrent_layers}
+        return replace(spec, **settings)
+    attention: dict[str, Any] = {"dropout": config.attention_dropout}
+    if isinstance(spec.attention, specs.GeometricAttentionSpec):
+        attention |= {"bias": config.match_bias}
+    block = spec.block
+    if isinstance(block, specs.CopyGateSpec):
+        block = replace(block, gate_dropout=config.gate_dropout)
+    return replace(
+        spec, width=config.size, hidden=config.hidden, heads=config.heads, layers=config.layers,
+        test_layers=test_layers, dropout=config.dropout, reads=config.readout, block=block,
+        attention=replace(spec.attention, **attention),
     )  # fmt: skip
-    return models.SEQUENCE_CLASSIFIERS[config.model](words, classes, parts, key=key)
+
+
+def plain_network(config: Any, words: int, classes: int, *, key, **options) -> Any:
+    """The network that settings name, without halting; the options are those of `spec_of`."""
+    return spec_of(config, **options).build(specs.SequenceSizes(words, classes), key)
 
 
 def optimizer_of(

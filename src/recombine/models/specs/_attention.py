@@ -1,0 +1,86 @@
+"""Specs of attention: what its weights depend on."""
+
+import abc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..._checks import check_rates
+from ..._spec import AbstractSpec
+from ._layer_sizes import LayerSizes
+
+if TYPE_CHECKING:
+    from .._attention import AbstractScores
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbstractAttentionSpec(AbstractSpec):
+    """How much targets read from sources; `build` makes the scores."""
+
+    @abc.abstractmethod
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        """The scores of the attention of one layer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftmaxAttentionSpec(AbstractAttentionSpec):
+    """Content alone."""
+
+    name: ClassVar[str] = "softmax"
+
+    dropout: float = 0.0
+    """Dropout of the weights."""
+
+    def __post_init__(self) -> None:
+        check_rates(self, "dropout")
+
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        from .._attention import SoftmaxScores
+
+        return SoftmaxScores(self.dropout)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeAttentionSpec(AbstractAttentionSpec):
+    """Content and relative positions, as in Transformer-XL."""
+
+    name: ClassVar[str] = "relative"
+
+    gated: bool = False
+    """Mix relative with absolute positions, as every column sees fit (Appendix D.2)."""
+    dropout: float = 0.1
+    """Dropout of the keys, of content and of positions."""
+
+    def __post_init__(self) -> None:
+        check_rates(self, "dropout")
+
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        from .._relative_attention import RelativeScores
+
+        return RelativeScores(
+            sizes.width, sizes.heads, gated=self.gated, dropout=self.dropout, key=key
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeometricAttentionSpec(AbstractAttentionSpec):
+    """The closest match in content and direction (Eqs. 5.6 to 5.10)."""
+
+    name: ClassVar[str] = "geometric"
+
+    normalised: bool = False
+    """Divide the weights of every target by their sum."""
+    bias: float = 0.0
+    """Where the bias of matches starts, γ of `GeometricScores`."""
+    dropout: float = 0.1
+    """Dropout of the keys."""
+
+    def __post_init__(self) -> None:
+        check_rates(self, "dropout")
+
+    def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        from .._geometric_attention import GeometricScores
+
+        return GeometricScores(
+            sizes.width, sizes.heads, normalised=self.normalised, dropout=self.dropout,
+            bias=self.bias, key=key,
+        )  # fmt: skip

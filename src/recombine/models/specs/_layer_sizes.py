@@ -1,0 +1,14 @@
+"""Sizes from which the parts of an encoder are built."""
+
+from typing import NamedTuple
+
+
+class LayerSizes(NamedTuple):
+    """Sizes and the rate of dropout that all parts of an encoder share."""
+
+    width: int
+    """Column width, d_model."""
+    hidden: int
+    """Hidden units of the feed-forward network, d_FF."""
+    heads: int
+    dropout: float
