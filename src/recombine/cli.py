@@ -207,7 +207,7 @@ def run(
     store: StoreOption = DEFAULT_STORE,
     engine: Annotated[str, typer.Option(help="What carries trials out: local.")] = "local",
     workers: Annotated[
-        int | None, typer.Option(help="Processes of one thread each; default: one a core.")
+        int | None, typer.Option(help="Processes of one thread each; default: one per core.")
     ] = None,
     strict: StrictOption = False,
 ) -> None:

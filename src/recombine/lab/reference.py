@@ -79,4 +79,4 @@ class Beside:
     quantity: str
     paper: Reference
     ours: "Callable[[Results], np.ndarray]"
-    """One value a seed."""
+    """One value per seed."""

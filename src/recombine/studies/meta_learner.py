@@ -65,7 +65,7 @@ class MetaConfig:
     test_steps: int = 0
     """Steps of adaptation when measuring; 0: as in training."""
     inner_batch: int = 0
-    """Samples a step of adaptation, drawn with replacement; 0: all."""
+    """Samples per step of adaptation, drawn with replacement; 0: all."""
     first_order: bool = False
     """Whether inner gradients are treated as constants."""
     generate_biases: bool = True
@@ -73,7 +73,7 @@ class MetaConfig:
     differentiate_norm: bool = False
     """Whether the normalisation of embeddings is differentiated."""
     tasks: int = 32
-    """Tasks an outer step."""
+    """Tasks per outer step."""
     steps: int = 4000
     """Outer steps."""
     measure_every: int = 250
@@ -224,7 +224,7 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
 
 
 def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str):
-    """One panel a condition, one column a model, every seed a point."""
+    """One panel a condition, one column per model, every seed a point."""
     figure = figures.panels(*conditions, x="", y=y)
     for panel, condition in enumerate(conditions.values()):
         runs = results.where(**condition)

@@ -44,7 +44,7 @@ def heatmaps(
     **Arguments:**
 
     - `arrays`: each `[rows, columns]`.
-    - `titles`: one an array.
+    - `titles`: one per array.
     - `columns`: how many stand side by side.
     - `x`, `y`: what runs along the axes; of the whole grid where there are many heat maps.
     - `diverging`: whether zero is the middle of the colour scale.

@@ -160,7 +160,7 @@ def add_points(
     **Arguments:**
 
     - `x`: `[conditions]`, numbers or words.
-    - `ys`: for each condition one value a seed; a condition without any is left out.
+    - `ys`: for each condition one value per seed; a condition without any is left out.
     - `line`: whether to connect the means.
     """
     if len(x) != len(ys):

@@ -29,7 +29,7 @@ def panels(
     log_y: bool | Sequence[bool] = False,
     shared_y: bool = False,
 ) -> "go.Figure":
-    """An empty figure with one panel a title.
+    """An empty figure with one panel per title.
 
     **Arguments:**
 

@@ -74,7 +74,7 @@ def hypernetworks_lead(metric: str):
         lead = min(found[m] for m in HYPERNETWORKS) - max(found[m] for m in MONOLITHIC)
         evidence = {
             "mean on held-out goals": found,
-            "worse hypernetwork less better monolithic model (bound: above 0)": lead,
+            "worse hypernetwork minus better monolithic model (bound: above 0)": lead,
         }
         return Judgement(lead > 0, evidence)
 
@@ -119,7 +119,7 @@ def size_matters_little(results: Results) -> Judgement:
         spread[model] = max(accuracy.values()) - min(accuracy.values())
     evidence = {
         "mean accuracy on held-out goals": found,
-        "largest less smallest (bound: at most 0.1)": spread,
+        "largest minus smallest (bound: at most 0.1)": spread,
     }
     return Judgement(max(spread.values()) <= 0.1, evidence)
 

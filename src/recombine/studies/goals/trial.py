@@ -32,7 +32,7 @@ class Config(MetaConfig):
     """Settings of the goal studies."""
 
     tasks: int = 8
-    """Goals an outer step."""
+    """Goals per outer step."""
     measure_every: int = 500
     """Outer steps between two measurements; a divisor of `steps`."""
     table: Literal["mini", "paper"] = "mini"

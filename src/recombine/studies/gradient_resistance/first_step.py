@@ -399,14 +399,14 @@ study = Study(
         Figure(
             "ratio",
             "Change of weights on the input to be ignored",
-            "Mean over initialisations of mean |ΔW| on X2 over that on X1, one point a seed. The "
+            "Mean over initialisations of mean |ΔW| on X2 over that on X1, one point per seed. The "
             "network ignores X2 before the step. Diamonds: an independent implementation.",
             draw_ratio,
         ),
         Figure(
             "dependence",
             "Dependence on the input to be ignored after one step",
-            "Before the step it is exactly 0. Mean over initialisations, one point a seed.",
+            "Before the step it is exactly 0. Mean over initialisations, one point per seed.",
             draw_dependence,
         ),
         Figure(

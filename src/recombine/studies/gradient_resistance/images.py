@@ -54,7 +54,7 @@ class Config:
     steps: int = 200
     """Updates."""
     batch: int = 64
-    """Pairs an update."""
+    """Pairs per update."""
     learning_rate: float | None = None
     """Learning rate of Adam; none: 0.001 as published, and half of it for the digits."""
     every: int = 5
@@ -97,7 +97,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def at(results: Results, curve: str, setting: str, step: int) -> np.ndarray:
-    """The value of a curve at a step, one a seed."""
+    """The value of a curve at a step, one per seed."""
     steps, values = results.curve(curve, setting=setting)
     if step not in steps:
         raise Missing(f"nothing was measured at step {step}")
@@ -113,20 +113,20 @@ def leads_in_training(results: Results) -> Judgement:
     a, b = (at(results, "train", s, EARLY) for s in SETTINGS)
     evidence = {
         f"train accuracy at step {EARLY}": {"A": a.mean(), "B": b.mean()},
-        "A less B, in points (bound: at least 5)": paired_difference(a, b),
+        "A minus B, in points (bound: at least 5)": paired_difference(a, b),
     }
     return Judgement(bool((a - b).mean() >= 5), evidence)
 
 
 def gap_in_a(results: Results) -> Judgement:
     gap = at(results, "gap", "A", LATE)
-    evidence = {"train less new pairs, in points (bound: at least 15)": mean_and_interval(gap)}
+    evidence = {"train minus new pairs, in points (bound: at least 15)": mean_and_interval(gap)}
     return Judgement(bool(gap.mean() >= 15), evidence)
 
 
 def no_gap_in_b(results: Results) -> Judgement:
     gap = at(results, "gap", "B", LATE)
-    evidence = {"train less new pairs, in points (bound: within ±5)": mean_and_interval(gap)}
+    evidence = {"train minus new pairs, in points (bound: within ±5)": mean_and_interval(gap)}
     return Judgement(bool(abs(gap.mean()) <= 5), evidence)
 
 
@@ -134,7 +134,7 @@ def b_is_better_on_new_pairs(results: Results) -> Judgement:
     a, b = (at(results, "ood", s, LATE) for s in SETTINGS)
     evidence = {
         f"accuracy on new pairs at step {LATE}": {"A": a.mean(), "B": b.mean()},
-        "B less A, in points (bound: at least 10)": paired_difference(b, a),
+        "B minus A, in points (bound: at least 10)": paired_difference(b, a),
     }
     return Judgement(bool((b - a).mean() >= 10), evidence)
 
@@ -142,7 +142,7 @@ def b_is_better_on_new_pairs(results: Results) -> Judgement:
 def not_memorised(results: Results) -> Judgement:
     apart = at(results, "train", "A", LATE) - at(results, "iid", "A", LATE)
     evidence = {
-        "training images less test images, trained pairs, in points (bound: within ±5)":
+        "training images minus test images, trained pairs, in points (bound: within ±5)":
             mean_and_interval(apart)
     }  # fmt: skip
     return Judgement(bool(abs(apart.mean()) <= 5), evidence)
@@ -153,7 +153,7 @@ def more_leakage_in_a(results: Results) -> Judgement:
     found = paired_difference(a, b)
     evidence = {
         "bits": {"A": a.mean(), "B": b.mean()},
-        "A less B (bound: interval above 0)": found,
+        "A minus B (bound: interval above 0)": found,
     }
     return Judgement(found["95 % interval"][0] > 0, evidence)
 
@@ -294,7 +294,7 @@ study = Study(
         ),
     ),
     notes="The preset laptop has the paper's network, loss, optimiser, batch and number of steps, "
-    "with the 8x8 digits in place of MNIST, and 1,000 pairs a stream in place of 100; each seed "
+    "with the 8x8 digits in place of MNIST, and 1,000 pairs per stream in place of 100; each seed "
     "draws pairs of its own. Digits are learned faster: half the published learning rate takes "
     "training about as far in 200 steps as the published one does on MNIST. The preset paper has "
     "MNIST, 100 pairs, and the same pairs in all repetitions, which differ in their weights. In B "

@@ -40,7 +40,7 @@ NO_LEAD = 3.0
 
 
 def early(results: Results, setting: str, curve: str = "train") -> np.ndarray:
-    """The mean of a curve over the early steps, one value a seed."""
+    """The mean of a curve over the early steps, one value per seed."""
     steps, values = results.curve(curve, setting=setting)
     within = (steps >= EARLY[0]) & (steps <= EARLY[1])
     if not within.any():
@@ -49,7 +49,7 @@ def early(results: Results, setting: str, curve: str = "train") -> np.ndarray:
 
 
 def at_end(results: Results, curve: str, setting: str) -> np.ndarray:
-    """The value of a curve at the last step of the figure, one a seed."""
+    """The value of a curve at the last step of the figure, one per seed."""
     steps, values = results.curve(curve, setting=setting)
     if LAST not in steps:
         raise Missing(f"nothing was measured at step {LAST}")
@@ -73,7 +73,7 @@ def leads(results: Results) -> Judgement:
         "train accuracy of A in steps 10 to 25": early(results, "A").mean(),
         "of it one-word commands": early(results, "A", "one_word").mean(),
         "train accuracy of B-uniform": early(results, "B-uniform").mean(),
-        "A less B-uniform, in points (bound: above 0)": lead,
+        "A minus B-uniform, in points (bound: above 0)": lead,
     }
     return Judgement(early(results, "A").mean() > early(results, "B-uniform").mean(), evidence)
 
@@ -113,8 +113,8 @@ def lead_is_repetition(results: Results) -> Judgement:
     lead = paired_difference(early(results, "A-dedup"), early(results, "B-uniform"))
     other = paired_difference(early(results, "A"), early(results, "B-masked"))
     evidence = {
-        f"A-dedup less B-uniform, in points (bound: within ±{NO_LEAD:g})": lead,
-        "A less B-masked, both with a tenth of one-word lines": other,
+        f"A-dedup minus B-uniform, in points (bound: within ±{NO_LEAD:g})": lead,
+        "A minus B-masked, both with a tenth of one-word lines": other,
     }
     return Judgement(bool(abs(lead["paired difference"]) <= NO_LEAD), evidence)
 

@@ -29,7 +29,7 @@ class Config:
     every: int = 5
     """Updates between two evaluations."""
     batch: int = 256
-    """Lines an update, drawn with replacement."""
+    """Lines per update, drawn with replacement."""
     learning_rate: float = 0.01
     """Learning rate of Adam, at first."""
     decay: float = 0.96

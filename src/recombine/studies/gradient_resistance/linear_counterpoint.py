@@ -91,7 +91,7 @@ def network_keeps_it(results: Results) -> Judgement:
     evidence = {
         "mean held-out accuracy, linear unit (bound: at least 0.99)": unit.mean(),
         "network (bound: at most 0.90)": network.mean(),
-        "unit less network": paired_difference(unit, network),
+        "unit minus network": paired_difference(unit, network),
     }
     return Judgement(bool(unit.mean() >= 0.99 and network.mean() <= 0.9), evidence)
 

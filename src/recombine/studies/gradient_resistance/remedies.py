@@ -69,7 +69,7 @@ class Config:
     steps: int = 200
     """Updates with images."""
     batch: int = 64
-    """Pairs an update."""
+    """Pairs per update."""
     pairs: int = 1000
     """Pairs of each stream on which accuracy is measured."""
     partners: int = 100
@@ -116,7 +116,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def of(results: Results, task: str, remedy: str) -> dict[str, np.ndarray]:
-    """Train and new-combination accuracies, and leakage: one value a seed each."""
+    """Train and new-combination accuracies, and leakage: one value per seed each."""
     chosen = results.where(task=task, remedy=remedy)
     return {name: chosen.metric(name) for name in ("train", "ood", "leakage")}
 
@@ -147,7 +147,7 @@ def blind_remedies_leave_a_gap(results: Results) -> Judgement:
     for remedy in BLIND:
         found = of(results, "images", remedy)
         gaps[remedy] = (found["train"] - found["ood"]).mean()
-    evidence = {"train less new pairs, in points (bound: at least 10)": gaps}
+    evidence = {"train minus new pairs, in points (bound: at least 10)": gaps}
     return Judgement(bool(min(gaps.values()) >= 10), evidence)
 
 

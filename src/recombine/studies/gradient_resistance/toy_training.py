@@ -47,7 +47,7 @@ class Config:
     points: int = POINTS
     """Training points."""
     batch: int = BATCH
-    """Points an update."""
+    """Points per update."""
     learning_rate: float = RATE
     """Learning rate of plain gradient descent."""
     outputs: int = 1

@@ -15,7 +15,7 @@ LEVEL = 0.9
 
 
 def tasks_needed(results: Results, **condition) -> np.ndarray:
-    """Tasks met until the held-out accuracy reaches 90 %, one number a seed; NaN if never."""
+    """Tasks met until the held-out accuracy reaches 90 %, one number per seed; NaN if never."""
     steps, accuracy = results.curve("ood_accuracy", **condition)
     per_step = next(iter(results.where(**condition).values("tasks")))
     found = [

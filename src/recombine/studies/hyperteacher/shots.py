@@ -12,7 +12,7 @@ def more_shots_help(results: Results) -> Judgement:
     means = list(accuracy.values())
     evidence = {
         "mean accuracy on held-out combinations by shots": {str(s): a for s, a in accuracy.items()},
-        "most less fewest shots (bound: above 0)": means[-1] - means[0],
+        "most minus fewest shots (bound: above 0)": means[-1] - means[0],
     }
     return Judgement(means[-1] > means[0] and means == sorted(means), evidence)
 

@@ -33,7 +33,7 @@ def hypernetworks_generalize(results: Results) -> Judgement:
     lead = min(accuracy[m] for m in HYPERNETWORKS) - max(accuracy[m] for m in MONOLITHIC)
     evidence = {
         "mean accuracy on held-out combinations": accuracy,
-        "worse hypernetwork less better monolithic model (bound: at least 0.08)": lead,
+        "worse hypernetwork minus better monolithic model (bound: at least 0.08)": lead,
     }
     return Judgement(lead >= 0.08, evidence)
 

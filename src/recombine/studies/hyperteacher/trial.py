@@ -47,7 +47,7 @@ class Config(MetaConfig):
     )
     """Which combinations of modules are trained."""
     M: int = 6
-    """Modules a layer."""
+    """Modules per layer."""
     K: int = 3
     """Most modules that a task mixes in a layer."""
     teacher_layers: int = 1

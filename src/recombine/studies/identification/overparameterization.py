@@ -39,7 +39,7 @@ def table_a1(modules: int, neurons: int, weight_decay: str) -> Reference:
 
 
 def by_factor(results: Results, tasks: str, metric: str = "alignment") -> dict[int, np.ndarray]:
-    """A metric for every factor by which neurons and modules both are more, one value a seed."""
+    """A metric for every factor by which neurons and modules both are more, one value per seed."""
     runs = results.where(tasks=tasks, weight_decay=0.0)
     factors = [f for f in runs.values("width_factor") if f in runs.values("module_factor")]
     return {f: runs.metric(metric, width_factor=f, module_factor=f) for f in factors}
@@ -265,7 +265,7 @@ study = Study(
                 DISCONNECTED,
             ),
             settings=AS_PUBLISHED,
-            cost="half a day to weeks a run on two cores, 425 runs: needs accelerators",
+            cost="half a day to weeks per run on two cores, 425 runs: needs accelerators",
         ),
     },
     claims=(
@@ -353,7 +353,7 @@ study = Study(
     ),
     notes="Preset laptop follows the paper's procedure at a smaller size: a teacher of 4 modules, "
     "8 inputs and 8 neurons, 3,000 steps at a learning rate of 0.05 (paper: 6, 16, 16, 60,000 and "
-    "0.001), batches of 64 inputs, all 8 discrete or 8 continuous tasks a step. Latents are "
+    "0.001), batches of 64 inputs, all 8 discrete or 8 continuous tasks per step. Latents are "
     "inferred as in the paper, by 300 steps of Adam at 0.003 before every step of learning. "
     "Factors go to 8, those of Table A1 are 16 and 32.",
 )

@@ -98,7 +98,7 @@ def draw_alignment(results: Results):
     groups = {
         "connected": CONNECTED,
         "not connected": (*DISCONNECTED["D-conn"], *DISCONNECTED["C-conn-1"]),
-        "connected, one task a pair": ("D-pairs",),
+        "connected, one task per pair": ("D-pairs",),
     }
     for color, (name, sets) in enumerate(groups.items()):
         values = [results.metric("alignment", tasks=s) for s in sets]
@@ -178,7 +178,7 @@ study = Study(
             seeds=3,
             conditions=grid(tasks=SETS),
             settings=AS_PUBLISHED,
-            cost="half a day a run on two cores, 24 runs: needs an accelerator",
+            cost="half a day per run on two cores, 24 runs: needs an accelerator",
         ),
     },
     claims=(
@@ -232,7 +232,7 @@ study = Study(
         ),
         Claim(
             "pairs-alone-are-not-enough",
-            "With connected masks but a single task a pair, module alignment is below 0.95 and the "
+            "With connected masks but a single task per pair, module alignment is below 0.95 and the "
             "relative loss on unseen mixtures larger than with the single modules beside them, in "
             "every run.",
             "Theorem 9, published code",

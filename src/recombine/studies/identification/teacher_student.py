@@ -36,11 +36,11 @@ class Config:
     sum_to_one: bool = False
     """Normalise continuous latents as the paper's prose says, not as its Algorithm 1."""
     num_tasks: int = 60
-    """Persistent: continuous tasks, drawn once. Reinferred: tasks a step (0: one a family)."""
+    """Persistent: continuous tasks, drawn once. Reinferred: tasks per step (0: one per family)."""
     steps: int = 20_000
     """Steps of learning."""
     batch: int = 128
-    """Inputs a step, if latents are persistent."""
+    """Inputs per step, if latents are persistent."""
     learning_rate: float = 0.01
     """Learning rate at the first step."""
     final_learning_rate: float = 1e-5
@@ -50,7 +50,7 @@ class Config:
     inference_steps: int = 400
     """Steps of Adam by which latents are inferred."""
     inference_batch: int = 128
-    """Inputs a step of inference, and a step of learning if latents are reinferred."""
+    """Inputs per step of inference, and a step of learning if latents are reinferred."""
     inference_rate: float = 0.02
     """Learning rate of inference at its first step."""
     final_inference_rate: float = 2e-4
@@ -165,7 +165,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
-    """How well the student does tasks z by its latents ẑ: one value a task."""
+    """How well the student does tasks z by its latents ẑ: one value per task."""
     y_hat, y = student(z_hat, x), network(z, x)
     return {
         "loss": learning.task_losses(y_hat, y),

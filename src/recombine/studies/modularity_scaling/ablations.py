@@ -78,7 +78,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
         for k in dimensions(results)
     }
     holds = all(f["95 % interval"][1] < 0 for f in found.values())
-    return Judgement(holds, {"kernel less modular by k = m (bound: intervals below 0)": found})
+    return Judgement(holds, {"kernel minus modular by k = m (bound: intervals below 0)": found})
 
 
 def more_modules_help(results: Results) -> Judgement:

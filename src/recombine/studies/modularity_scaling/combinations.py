@@ -29,7 +29,7 @@ MARGIN = 2.0
 
 
 def by_method(results: Results, metric: str = "accuracy") -> dict[str, np.ndarray]:
-    """Accuracy in %, one value a seed, for every method: of held-out tuples, or of trained."""
+    """Accuracy in %, one value per seed, for every method: of held-out tuples, or of trained."""
     return {m: results.metric(metric, method=m) for m in METHODS}
 
 
@@ -40,7 +40,7 @@ def new_combinations_cost_little(results: Results) -> Judgement:
     evidence = {
         "accuracy on held-out combinations": {m: held_out[m].mean() for m in METHODS},
         "accuracy on trained combinations": {m: trained[m].mean() for m in METHODS},
-        f"trained less held out, in points (bound: up to {MARGIN:g})": drops,
+        f"trained minus held out, in points (bound: up to {MARGIN:g})": drops,
     }
     return Judgement(bool(largest <= MARGIN), evidence)
 
@@ -111,7 +111,7 @@ study = Study(
             seeds=5,
             conditions=CONDITIONS,
             settings=AS_PUBLISHED | {"k": 6, "held_out": 0.1},
-            cost="a day on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="a day on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(
@@ -156,12 +156,12 @@ study = Study(
     ),
     beside=(
         Beside(
-            "ours less modular, in points (CIFAR-10, full size)",
+            "ours minus modular, in points (CIFAR-10, full size)",
             difference(published("kernel"), published("modular")),
             measured("kernel", "modular"),
         ),
         Beside(
-            "modular less monolithic, in points (the same)",
+            "modular minus monolithic, in points (the same)",
             difference(published("modular"), published("monolithic")),
             measured("modular", "monolithic"),
         ),

@@ -29,7 +29,7 @@ METHODS = ("monolithic", "monolithic-long", "modular", "kernel", "true")
 
 
 def losses(results: Results) -> dict[str, np.ndarray]:
-    """The test loss of every method, one value a seed."""
+    """The test loss of every method, one value per seed."""
     return {m: results.metric("test_loss", method=m) for m in results.values("method")}
 
 
@@ -112,7 +112,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
     evidence = {
         "kernel": loss["kernel"].mean(),
         "modular": loss["modular"].mean(),
-        "kernel less modular (bound: interval below 0)": found,
+        "kernel minus modular (bound: interval below 0)": found,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 

@@ -55,7 +55,7 @@ TITLES = {
     "kernel": "Kernel rule (ours in the paper)",
     "kernel-longer": "Kernel rule, four times its steps",
     "evidence": "Kernel rule with determinant",
-    "evidence-restarts": "With determinant, three starts a module",
+    "evidence-restarts": "With determinant, three starts per module",
     "joint": "All directions together",
 }
 IMPROVED = ("evidence", "joint")
@@ -109,7 +109,7 @@ def relative_loss(results: Results, variant: str, k: int) -> np.ndarray:
 
 
 def slopes(results: Results, variant: str) -> np.ndarray:
-    """The slope of log2 n against k = m, by least squares, one value a seed."""
+    """The slope of log2 n against k = m, by least squares, one value per seed."""
     ks = results.where(variant=variant).values("k")
     n = np.array([log2_n(results, variant, k) for k in ks])
     return np.polyfit(ks, n, 1)[0]
@@ -128,7 +128,7 @@ def true_grows_least(results: Results) -> Judgement:
     found = paired_difference(slopes(results, "true"), slopes(results, "random"))
     evidence = {
         "slope of log2 n against m": slope_table(results),
-        "true less random (bound: interval below 0)": found,
+        "true minus random (bound: interval below 0)": found,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 
@@ -147,7 +147,7 @@ def true_is_flat(results: Results) -> Judgement:
 
 
 def against_random(results: Results, variant: str) -> dict[str, Any]:
-    """A variant less random directions, by dimension: samples, and loss at equal samples."""
+    """A variant minus random directions, by dimension: samples, and loss at equal samples."""
     ks = results.values("k")
     samples = {
         k: paired_difference(log2_n(results, variant, k), log2_n(results, "random", k)) for k in ks
@@ -171,7 +171,7 @@ def lowers_the_loss(variant: str):
         ]
         found = paired_difference(*mean)
         evidence = {
-            "loss / variance less that of random directions, mean over k (bound: interval below 0)":
+            "loss / variance minus that of random directions, mean over k (bound: interval below 0)":
                 found,
             **against_random(results, variant),
         }  # fmt: skip
@@ -203,7 +203,7 @@ def draw_slopes(results: Results):
 def draw_losses(results: Results):
     ks = results.values("k")
     figure = figures.panels(
-        *(f"k = m = {k}" for k in ks), x="", y="loss / variance, less that of random directions"
+        *(f"k = m = {k}" for k in ks), x="", y="loss / variance, minus that of random directions"
     )
     for panel, k in enumerate(ks):
         random = relative_loss(results, "random", k)
@@ -314,7 +314,7 @@ study = Study(
         Figure(
             "losses",
             "Loss at equal samples against random directions, target by target",
-            "Test loss over the variance of the target at equal samples, less that of random "
+            "Test loss over the variance of the target at equal samples, minus that of random "
             "directions on the same target. Below 0 the variant is better.",
             draw_losses,
         ),

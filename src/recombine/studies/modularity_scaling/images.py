@@ -30,13 +30,13 @@ NAMES = METHODS | {"oracle": "true images"}
 
 
 def accuracies(results: Results, method: str) -> dict[int, np.ndarray]:
-    """The accuracy of a method in %, one value a seed, for every k."""
+    """The accuracy of a method in %, one value per seed, for every k."""
     runs = results.where(method=method)
     return {k: runs.metric("accuracy", k=k) for k in runs.values("k")}
 
 
 def gaps(results: Results, method: str, other: str) -> dict[int, np.ndarray]:
-    """By how many points a method is ahead of another, one value a seed, for every k."""
+    """By how many points a method is ahead of another, one value per seed, for every k."""
     ahead, behind = accuracies(results, method), accuracies(results, other)
     return {k: ahead[k] - behind[k] for k in ahead}
 
@@ -47,7 +47,7 @@ def modules_help(results: Results) -> Judgement:
         raise Missing("no inputs of 4, or of 8 images")
     means = {k: g.mean() for k, g in gap.items()}
     evidence = {
-        f"modular less monolithic in points, by k (bounds: at least {MARGIN:g} at 4, more at 8)":
+        f"modular minus monolithic in points, by k (bounds: at least {MARGIN:g} at 4, more at 8)":
             means,
         "95 % interval by k": {k: confidence_interval(g)[1:] for k, g in gap.items()},
     }  # fmt: skip
@@ -99,7 +99,7 @@ def draw_gap(results: Results):
     pairs = (("modular", "monolithic"), ("kernel", "monolithic"), ("kernel", "modular"))
     for color, (method, other) in enumerate(pairs):
         gap = gaps(results, method, other)
-        name = f"{NAMES[method]} less {NAMES[other]}"
+        name = f"{NAMES[method]} minus {NAMES[other]}"
         figures.add_points(figure, list(gap), list(gap.values()), name, color=color)
     figures.add_level(figure, 0, "no difference")
     return figure
@@ -156,7 +156,7 @@ study = Study(
             seeds=5,
             conditions=grid(k=tuple(range(1, 9)), method=tuple(METHODS)),
             settings=AS_PUBLISHED,
-            cost="days on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="days on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(
@@ -224,12 +224,12 @@ study = Study(
     ),
     beside=(
         Beside(
-            "ours less modular at k = 6, in points (Table 4 without noise; CIFAR-10, full size)",
+            "ours minus modular at k = 6, in points (Table 4 without noise; CIFAR-10, full size)",
             difference(noisy_reference("kernel", 0), noisy_reference("modular", 0)),
             lambda results: gaps(results, "kernel", "modular")[6],
         ),
         Beside(
-            "modular less monolithic at k = 6, in points (the same)",
+            "modular minus monolithic at k = 6, in points (the same)",
             difference(noisy_reference("modular", 0), noisy_reference("monolithic", 0)),
             lambda results: gaps(results, "modular", "monolithic")[6],
         ),

@@ -61,7 +61,7 @@ class Config:
     inputs: int = 12_800
     """Training inputs, each seen once."""
     batch: int = 128
-    """Inputs a step."""
+    """Inputs per step."""
     learning_rate: float = 3e-3
     """Learning rate of Adam."""
     sampling: Literal["per_module_slot", "per_module_column", "global_random"] = "per_module_slot"
@@ -81,7 +81,7 @@ class Config:
     kernel_inputs: int = 4096
     """How many of the training inputs the kernel rule sees: the first."""
     kernel_batch: int = 128
-    """Inputs a step of the kernel rule."""
+    """Inputs per step of the kernel rule."""
     kernel_steps: int = 100
     """Steps of the kernel rule."""
     test_inputs: int = 2000

@@ -29,7 +29,7 @@ LITTLE, MUCH = 1.0, 3.0
 
 
 def accuracies(results: Results, method: str) -> dict[float, np.ndarray]:
-    """The accuracy of a method in %, one value a seed, for every σ."""
+    """The accuracy of a method in %, one value per seed, for every σ."""
     runs = results.where(method=method)
     return {s: runs.metric("accuracy", noise=s) for s in runs.values("noise")}
 
@@ -105,7 +105,7 @@ def draw_accuracy(results: Results):
 
 
 def draw_advantage(results: Results):
-    figure = figures.panels("", x="noise on training inputs", y="ours less modular (points)")
+    figure = figures.panels("", x="noise on training inputs", y="ours minus modular (points)")
     ours, modular = accuracies(results, "kernel"), accuracies(results, "modular")
     places = [f"σ = {s:g}" for s in ours]
     figures.add_points(figure, places, [ours[s] - modular[s] for s in ours], "here")
@@ -123,7 +123,7 @@ def advantage(noise: float) -> Callable[[Results], np.ndarray]:
 
 def beside(noise: float) -> Beside:
     return Beside(
-        f"ours less modular at σ = {noise:g}, in points (CIFAR-10, full size)",
+        f"ours minus modular at σ = {noise:g}, in points (CIFAR-10, full size)",
         difference(noisy_reference("kernel", noise), noisy_reference("modular", noise)),
         advantage(noise),
     )
@@ -155,7 +155,7 @@ study = Study(
             seeds=4,
             conditions=grid(noise=(0.0, 0.3, 1.0, 3.0, 10.0, 30.0), method=tuple(METHODS)),
             settings=AS_PUBLISHED | {"k": 6},
-            cost="days on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="days on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(

@@ -56,7 +56,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
     loss = losses(results)
     found = paired_difference(loss["kernel"], loss["modular"])
     evidence = {
-        "kernel less modular (bound: interval below 0)": found,
+        "kernel minus modular (bound: interval below 0)": found,
         "in the paper": published("kernel").value - published("modular").value,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
@@ -183,7 +183,7 @@ study = Study(
     beside=(
         *(Beside(f"test loss, {TITLES[m]}", published(m), of(m)) for m in PAPER),
         Beside(
-            "kernel less modular, on the same targets (paper: difference of means)",
+            "kernel minus modular, on the same targets (paper: difference of means)",
             difference(published("kernel"), published("modular")),
             gain,
         ),

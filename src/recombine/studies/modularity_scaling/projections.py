@@ -164,7 +164,7 @@ study = Study(
             seeds=5,
             conditions=by_sampling(*SAMPLINGS),
             settings=AS_PUBLISHED | {"k": 6},
-            cost="a day on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="a day on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(

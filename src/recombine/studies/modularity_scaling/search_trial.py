@@ -95,7 +95,7 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) ->
 
 
 def log2_samples(results: Results, eps: float, **condition) -> np.ndarray:
-    """log2 of the samples that a loss takes, one number a seed; a bound where it is censored."""
+    """log2 of the samples that a loss takes, one number per seed; a bound where it is censored."""
     return results.metric(f"log2_n_{eps:g}", **condition)
 
 

@@ -55,7 +55,7 @@ class Config:
     n: int = 1000
     """Training samples."""
     tau: int = 5
-    """Sine waves a module of the target."""
+    """Sine waves per module of the target."""
     projection: Literal["linear", "distance"] = "linear"
     """What a module sees: uᵀx, or the distance from u to x."""
     modules: int = 0
@@ -71,7 +71,7 @@ class Config:
     steps: int = 600
     """Steps on the task; 0: the paper's schedule by dimension."""
     batch: int = 0
-    """Samples a step on the task; 0: all."""
+    """Samples per step on the task; 0: all."""
     kernel_rule: Literal["independent", "determinant", "joint"] = "independent"
     """Algorithm 1; the same with the determinant of the kernel; or all directions together."""
     restarts: int = 1
@@ -81,7 +81,7 @@ class Config:
     kernel_rate: float = 0.01
     """Learning rate of the kernel rule."""
     kernel_batch: int = 128
-    """Samples a step of the kernel rule."""
+    """Samples per step of the kernel rule."""
     kernel_optimiser: Literal["adam", "sgd"] = "adam"
     """Of the kernel rule; the paper's is plain gradient descent."""
     kernel_mean: bool = True

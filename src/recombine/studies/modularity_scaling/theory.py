@@ -460,7 +460,7 @@ study = Study(
         Figure(
             "figure-3",
             "Samples for a test loss of 1.2",
-            "Figure 3: one line a network. The lines bend: they saturate at about 24 p.",
+            "Figure 3: one line per network. The lines bend: they saturate at about 24 p.",
             draw_figure_3,
         ),
         Figure(

@@ -212,7 +212,7 @@ def few_samples_are_fitted(results: Results) -> Judgement:
 def many_samples_generalize(results: Results) -> Judgement:
     train, test = (trend(results, "n", loss) for loss in ("train", "test"))
     gaps = (test.mean - train.mean)[train.places >= 10_000]
-    words = "test less training loss for n ≥ 10000 (bound: within 0.15)"
+    words = "test minus training loss for n ≥ 10000 (bound: within 0.15)"
     return Judgement(bool(np.abs(gaps).max() < 0.15), {words: gaps})
 
 
@@ -419,7 +419,7 @@ study = Study(
         Figure(
             "fit",
             "Training losses, measured and predicted",
-            "One group of points a condition, with the constants fitted to all of them.",
+            "One group of points per condition, with the constants fitted to all of them.",
             draw_fit,
         ),
     ),

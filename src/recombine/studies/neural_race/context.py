@@ -29,7 +29,7 @@ class Config:
     """Settings of the contextual-classification study."""
 
     network: Literal["linear", "gated"] = "gated"
-    """One pathway that is always on, or one a context."""
+    """One pathway that is always on, or one per context."""
     data: Literal["population", "sample"] = "population"
     """Exact statistics with gradient flow from decoupled weights, or a sample with gradient
     descent from random weights."""
@@ -165,7 +165,7 @@ def draw_losses(results: Results):
 
 
 def map_entry(network: str, path: int, entry: int):
-    """One entry of a pathway's learned map, one value a seed."""
+    """One entry of a pathway's learned map, one value per seed."""
     return lambda r: r.array("maps", network=network, data="sample")[:, path, entry]
 
 

@@ -31,14 +31,14 @@ def shallow(results: Results, inputs: str = "permuted") -> Results:
 
 
 def deep(results: Results, activation: str, learning_rate: float = 0.1) -> Results:
-    """The trials with two layers a module (Figure 9)."""
+    """The trials with two layers per module (Figure 9)."""
     return results.where(
         network="gated", layers=2, activation=activation, learning_rate=learning_rate
     )
 
 
 def by_fraction(results: Results, metric: str) -> dict[float, np.ndarray]:
-    """A metric for every K/M, one value a seed, at the largest M; only where it was measured."""
+    """A metric for every K/M, one value per seed, at the largest M; only where it was measured."""
     M = max(results.values("M"))
     runs = results.where(M=M)
     having = [k for k in runs.values("K") if metric != "untrained_accuracy" or k < M]
@@ -63,7 +63,7 @@ def trained_routes_are_learned(results: Results) -> Judgement:
     evidence = {
         "mean trained accuracy by K/M": accuracy,
         "lowest (bound: at least 0.9)": lowest,
-        "highest less lowest (bound: below 0.05)": highest - lowest,
+        "highest minus lowest (bound: below 0.05)": highest - lowest,
     }
     return Judgement(lowest >= 0.9 and highest - lowest < 0.05, evidence)
 
@@ -110,7 +110,7 @@ def leaky_threshold(results: Results) -> Judgement:
     )
     return Judgement(
         bool(gap.mean() < 0.05),
-        {"trained less untrained accuracy at K/M = 0.25": gap.mean(), "bound": 0.05},
+        {"trained minus untrained accuracy at K/M = 0.25": gap.mean(), "bound": 0.05},
     )
 
 
@@ -292,7 +292,7 @@ study = Study(
         ),
         Figure(
             "leaky",
-            "Two layers a module, linear and with leaky ReLU",
+            "Two layers per module, linear and with leaky ReLU",
             "Figure 9; at preset laptop with 8 domains, at two step sizes.",
             draw_deep,
         ),

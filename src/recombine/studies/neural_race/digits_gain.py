@@ -147,7 +147,7 @@ study = Study(
             draw_losses,
         ),
     ),
-    notes="Figure 10 of the paper trains K = 10 outputs an input also with M = 100 domains, which "
+    notes="Figure 10 of the paper trains K = 10 outputs per input also with M = 100 domains, which "
     "is far below the 40 % of Figure 7; here K/M = 0.4. A network of small gain sits on a plateau "
     "before it learns, the longer the smaller the gain, so that the smallest gains train for more "
     "steps (3,000 at 0.03, 6,000 at 0.01). At gain 3 the step size is 0.02 (0.1 otherwise).",

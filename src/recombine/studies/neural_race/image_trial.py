@@ -29,7 +29,7 @@ class Config:
     activation: Literal["linear", "leaky"] = "linear"
     """Linear modules, or leaky ReLU (slope 0.01) inside of them."""
     layers: int = 1
-    """Linear layers a module; an activation inside modules needs at least two."""
+    """Linear layers per module; an activation inside modules needs at least two."""
     M: int = 10
     """Number of input and of output domains."""
     K: int = 4
@@ -43,7 +43,7 @@ class Config:
     momentum: float = 0.9
     """Momentum of gradient descent."""
     batch: int = 32
-    """Images a step; each is sent along all routes."""
+    """Images per step; each is sent along all routes."""
     steps: int = 2000
     """Steps of gradient descent."""
     test_images: int = 500
@@ -64,7 +64,7 @@ TABLES = {
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train K routes an input domain; measure the accuracy of all routes on test images."""
+    """Train K routes per input domain; measure the accuracy of all routes on test images."""
     import jax
 
     label_key, mask_key, weight_key, batch_key = jax.random.split(key, 4)

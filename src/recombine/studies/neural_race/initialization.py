@@ -284,7 +284,7 @@ study = Study(
         ),
     ),
     beside=tuple(beside(s, which) for which in ("trained", "untrained") for s in SCALES),
-    notes="The paper shows one run a scale and stops at 700 epochs, where the smallest scale has "
+    notes="The paper shows one run per scale and stops at 700 epochs, where the smallest scale has "
     "not finished its third mode, so that its trained error is the largest of all. Preset laptop "
     "runs 1,200 epochs, preset paper 700. The linearised network is a control of ours for the "
     "lazy regime that the paper names.",

@@ -34,7 +34,7 @@ class Config:
     init: Literal["decoupled", "random"] = "decoupled"
     """Weights aligned with the data's modes, or random orthogonal ones."""
     schemes: tuple[int, ...] = (1, 2, 5, 10)
-    """Domains a block on either side, √P, of every scheme in the network."""
+    """Domains per block on either side, √P, of every scheme in the network."""
     M: int = 10
     """Number of input and of output domains."""
     b_0: float = 0.1

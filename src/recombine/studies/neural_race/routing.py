@@ -53,7 +53,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train on K of M outputs an input; compare with Eq. 13-15 and look at the untrained routes."""
+    """Train on K of M outputs per input; compare with Eq. 13-15 and look at the untrained routes."""
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
     mask = splits.ring_mask(config.M, config.K)

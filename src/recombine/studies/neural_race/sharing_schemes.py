@@ -32,7 +32,7 @@ class Config:
     """Settings of the sharing-schemes study."""
 
     q: int = 10
-    """Domains a block on either side, √P: 1 gives every route its own pathway, M shares one."""
+    """Domains per block on either side, √P: 1 gives every route its own pathway, M shares one."""
     M: int = 10
     """Number of input and of output domains; q divides it."""
     S: float = 3.0
@@ -188,7 +188,7 @@ study = Study(
         Figure(
             "simulation",
             "Block-gated networks and the reduction",
-            "All routes of the routing task, one network a scheme, from decoupled weights.",
+            "All routes of the routing task, one network per scheme, from decoupled weights.",
             draw_simulations,
         ),
     ),

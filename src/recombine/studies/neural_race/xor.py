@@ -29,7 +29,7 @@ class Config:
     """Settings of the exclusive-or study."""
 
     network: Literal["relu", "linear", "gated"] = "relu"
-    """The network: ReLU, linear, or gated linear with one pathway an example."""
+    """The network: ReLU, linear, or gated linear with one pathway per example."""
     hidden: int = 128
     """Hidden units N_h of the ReLU and the linear network."""
     sigma_0: float = 0.0002
@@ -171,7 +171,7 @@ study = Study(
     title="Exclusive-or: four cell types by a race of pathways",
     source=Source(DOCUMENT, "Figure 3, Appendix A.1"),
     question="Does a ReLU network learn exclusive-or along the curve of a gated linear network "
-    "with one pathway an example?",
+    "with one pathway per example?",
     config=Config,
     trial=trial,
     float64=True,

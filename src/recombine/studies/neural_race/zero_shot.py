@@ -50,7 +50,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train K routes an input domain; measure the error of all routes."""
+    """Train K routes per input domain; measure the error of all routes."""
     import jax
 
     weight_key, mask_key = jax.random.split(key)

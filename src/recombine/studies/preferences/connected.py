@@ -11,7 +11,7 @@ LOSS = "loss on held-out combinations"
 
 
 def supports(*models: str):
-    """Figure 4B: both supports, with two modules a task at most."""
+    """Figure 4B: both supports, with two modules per task at most."""
     return grid(support=SUPPORTS, K=(2,), model=models)
 
 
