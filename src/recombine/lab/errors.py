@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 class UserError(Exception):
-    """A mistake of the user's: one line that names it and the remedy. The CLI exits with code 2."""
+    """A user's mistake: one line that names it and the remedy. The CLI exits with code 2."""
 
 
 class Diverged(Exception):
