@@ -48,9 +48,9 @@ class Config:
     setting: Literal["A", "B"] = "A"
     """A: the second image of training pairs hints at the label; B: it is random."""
     data: Images = "digits"
-    """Images; all but the digits are fetched with `recombine data get`."""
+    """Data set; all but the digits are downloaded with `recombine data get`."""
     loss: Loss = "categorical-hinge"
-    """The hinge of Keras, the usual one, or the softmax cross-entropy."""
+    """The loss: Keras's categorical hinge, the multiclass hinge, or softmax cross-entropy."""
     steps: int = 200
     """Updates."""
     batch: int = 64
@@ -58,11 +58,11 @@ class Config:
     learning_rate: float | None = None
     """Learning rate of Adam; none: 0.001 as published, and half of it for the digits."""
     every: int = 5
-    """Updates between two looks at the streams."""
+    """Updates between two evaluations of the streams."""
     pairs: int = 1000
     """Pairs of each stream on which accuracy is measured."""
     partners: int = 100
-    """First images, and second images with each, on which leakage is measured."""
+    """Number of first images, and of second images with each, on which leakage is measured."""
     data_seed: int | None = None
     """Seed of all pairs, so that repetitions differ in weights only; none: pairs differ too."""
 
@@ -71,7 +71,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train a network in one setting; see how it does on new pairs, and what it looks at."""
+    """Train a network in one setting; measure its accuracy on new pairs and its use of X_2."""
     import jax
 
     weight_key, pair_key = jax.random.split(key)
@@ -164,7 +164,7 @@ CURVES = (
     ("train", "B", "Train B", 1),
     ("ood", "B", "Test B", 6),
 )
-"""Curve, setting, name and colour: blue, cyan, red and brown."""
+"""Curve, setting, name and colour of each line: blue, cyan, red and brown."""
 
 
 def draw_accuracy(results: Results):
@@ -201,7 +201,7 @@ def draw_dependence(results: Results):
 
 study = Study(
     name="gradient-resistance/images",
-    title="A hint speeds learning up, and breaks on new combinations",
+    title="A hint speeds up learning, and fails on new combinations",
     source=Source(DOCUMENT, "Figure 3a"),
     question="If a second image hints at the label of the first, does a network learn faster, and "
     "does it fail where the hint is wrong?",
@@ -287,7 +287,7 @@ study = Study(
         ),
         Figure(
             "dependence",
-            "What networks make of the second image",
+            "How networks use the second image",
             "Leakage is I(Ŷ; X_2 | X_1) on test images with second images of any class. A shortcut "
             "is an answer Y_2 or Y_2 − 1. Sensitivity is the norm of the derivative of scores.",
             draw_dependence,

@@ -1,4 +1,4 @@
-"""Figure 3b: commands with a new verb, and what one verb's repetition does to a learning curve."""
+"""Figure 3b: commands with a new verb, and the effect of its repetition on learning curves."""
 
 import numpy as np
 
@@ -26,17 +26,17 @@ SETTINGS = {
     "B-masked": "B-masked: no jump",
 }
 EARLY = (10, 25)
-"""The steps in which, the paper says, training accuracy of A leads."""
+"""The steps in which training accuracy of A leads, according to the paper."""
 LAST = 50
 """The last step of the figure."""
 NONE = 1.0
-"""Accuracy in % up to which nothing is generalized."""
+"""Largest accuracy in % that counts as no generalization."""
 GAP = 15.0
-"""Points by which training is ahead of test in A, at least."""
+"""Smallest gap between training and test in A, in points."""
 NO_GAP = 5.0
-"""Points by which training and test differ in B, at most."""
+"""Largest gap between training and test in B, in points."""
 NO_LEAD = 3.0
-"""Points by which A-dedup and B-uniform differ in early steps, at most."""
+"""Largest difference between A-dedup and B-uniform in early steps, in points."""
 
 
 def early(results: Results, setting: str, curve: str = "train") -> np.ndarray:
@@ -63,7 +63,7 @@ def shown(results: Results, curve: str, setting: str) -> tuple[np.ndarray, np.nd
 
 
 def has_iid(results: Results) -> bool:
-    """Whether commands were kept from training."""
+    """Whether commands were held out for an IID test."""
     return min(results.values("held_out")) > 0
 
 
@@ -120,7 +120,7 @@ def lead_is_repetition(results: Results) -> Judgement:
 
 
 def draw_published(results: Results):
-    """The four curves of the paper, and the same with the controls."""
+    """The four curves of the paper, and those of the controls."""
     pairs = (("A", "B-uniform"), ("A-dedup", "B-uniform"), ("A", "B-masked"))
     titles = ("as published", "without repetition", "repetition in both")
     figure = figures.panels(*titles, x="steps", y="sentence accuracy (%)")
@@ -228,8 +228,8 @@ study = Study(
     "and the published code train on all commands (B-uniform). In both, tests are part of the "
     "training data: B is a control within the support, not a case of generalization. Appendix B "
     "has encoders of 16 units, the published code 32 in each direction; the code is followed. "
-    "Appendix B has 2,000 steps, figure and code 50. Commands for an IID test are kept from "
-    "training at preset laptop, none at preset paper. Published evaluations are teacher-forced; "
+    "Appendix B has 2,000 steps, figure and code 50. Commands for an IID test are held out "
+    "at preset laptop, none at preset paper. Published evaluations are teacher-forced; "
     "whole sentences are then right exactly if they are right in greedy decoding, and every trial "
     "counts sentences on which the two differ.",
 )

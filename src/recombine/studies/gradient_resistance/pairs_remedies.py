@@ -28,13 +28,13 @@ PAIR_STRENGTHS: dict[PairRemedy, float] = {
     "reversed": 0.5,
     "modular": 0.0,
 }
-"""The remedies, and by default how much of each: see `remedied_pairs`."""
+"""The remedies with their default strengths: see `remedied_pairs`."""
 DISTURBANCES = ("drop", "noise", "shuffle", "either")
 """Remedies that change batches. They share a compiled program with `none` and both orders."""
 
 
 class PairScores(NamedTuple):
-    """How a trained network does; accuracies in %."""
+    """Scores of a trained network; accuracies in %."""
 
     train_accuracy: float
     iid_accuracy: float
@@ -50,17 +50,17 @@ def remedied_pairs(
 ) -> PairScores:  # fmt: skip
     """Train the paper's network in setting A with a remedy against the use of X_2.
 
-    Of one key pairs are the same with every remedy, and first weights too, unless it is modular.
-    Remedies, with their strengths s:
+    With the same key, pairs are the same for every remedy, and so are initial weights, unless the
+    remedy is `modular`. Remedies, with their strengths s:
 
     - `none`.
     - `penalty`: adds s times the mean of ‖∂Ŷ/∂X_2‖² at training pairs to the loss, Ŷ the scores.
-        The square is that of one random combination of scores a pair, an unbiased estimate.
+        It is estimated without bias by one random combination of scores per pair.
     - `drop`: X_2 becomes 0 with probability s.
     - `noise`: adds Gaussian noise of standard deviation s to the pixels of X_2, which are 0 to 1.
     - `shuffle`: with probability s, X_2 is that of another pair of the batch.
     - `either`: with probability s one of the two images becomes 0, the first as often as the other.
-    - `entropy`: bounds what the last hidden layer h can hold: adds Gaussian noise of standard
+    - `entropy`: bounds the information in the last hidden layer h: adds Gaussian noise of standard
         deviation 1 to it in training, and s times the mean of ‖h‖² to the loss.
     - `order`: X_2 is random (setting B) for a share s of all steps; then it is informative.
     - `reversed`: X_2 is informative for a share s of all steps; then it is random.
@@ -117,14 +117,14 @@ def _disturbed(
     batch: tasks.PairBatch, key: PRNGKeyArray, *,
     drop: Array, noise: Array, shuffle: Array, either: Array,
 ) -> tasks.PairBatch:  # fmt: skip
-    """A batch whose second images are dropped, noisy, exchanged; or one image of a pair dropped."""
+    """A batch with second images dropped, noisy or exchanged, or with either image dropped."""
     import jax
     import jax.numpy as jnp
 
     first, second = jnp.split(batch.x, 2, axis=2)
     keys = jax.random.split(key, 5)
     chances = jax.random.uniform(keys[0], (3, len(second), 1, 1, 1))
-    # Every second image stays or goes to another pair: a shift leaves none in its place.
+    # Every second image stays or moves to another pair: a shift leaves none in its place.
     moved = jnp.roll(second, jax.random.randint(keys[1], (), 1, len(second)), axis=0)
     second = jnp.where(chances[0] < shuffle, moved, second)
     second = second + noise * jax.random.normal(keys[2], second.shape, second.dtype)
@@ -138,7 +138,7 @@ def _disturbed(
 def _with_slope(
     s: Array, model: models.PairedImageCNN, batch: tasks.PairBatch, key: PRNGKeyArray
 ) -> Array:
-    """The loss, and s times an unbiased estimate of the mean of ‖∂Ŷ/∂X_2‖²."""
+    """The loss plus s times an unbiased estimate of the mean of ‖∂Ŷ/∂X_2‖²."""
     import jax
     import jax.numpy as jnp
 
@@ -152,7 +152,7 @@ def _with_slope(
 def _with_size(
     s: Array, model: models.PairedImageCNN, batch: tasks.PairBatch, key: PRNGKeyArray
 ) -> Array:
-    """The loss with noise on the last hidden layer, and s ‖h‖²."""
+    """The loss with noise on the last hidden layer, plus s ‖h‖²."""
     import jax
     import jax.numpy as jnp
 
@@ -163,7 +163,7 @@ def _with_size(
 
 
 def _towers(task: tasks.PairedImages, key: PRNGKeyArray) -> Any:
-    """A network for each image, added up."""
+    """The sum of two networks, one per image."""
     import equinox as eqx
     import jax
 

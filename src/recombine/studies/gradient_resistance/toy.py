@@ -152,7 +152,7 @@ def step_is_a_pass(results: Results) -> Judgement:
 
 
 SEEDS = 20
-"""Claims about shares of seeds need so many."""
+"""Number of seeds that claims about shares of seeds need."""
 
 study = Study(
     name="gradient-resistance/toy",
@@ -302,7 +302,7 @@ study = Study(
     notes="The paper shows maps and no numbers; margins of the claims are ours. Its text has X_k = "
     "Y_k − U[0, 1], its figures points up to ±5.3 with a margin of 0.3 around the axes: both are "
     "here. It speaks of two outputs, but the playground has one; `--set outputs=2` gives two. The "
-    "playground trains on half of what is left of 500 points, about 187; here it is always 187. "
-    "Of these, the 7 that do not fill a batch wait for the first update of the next pass, as in "
-    "the playground.",
+    "playground trains on half of the points left of 500, about 187; here it is always 187. "
+    "Of these, the 7 that do not fill a batch are carried over to the first update of the next "
+    "pass, as in the playground.",
 )

@@ -1,4 +1,4 @@
-"""What the studies of the two-coordinate toy do: train the playground's network, and look at it."""
+"""Parts shared by the studies of the toy: the playground's network, its training and scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
 
 POINTS = 187
-"""Training points: of 500 in the square about 375 lie outside the quadrant; half of them train."""
+"""Number of training points: half of the about 375 of 500 that lie outside the quadrant."""
 SIZES = (2, 8, 8, 8, 1)
 RATE = 0.1
 BATCH = 10
@@ -31,21 +31,21 @@ STRENGTHS: dict[Remedy, float] = {
     "order": 0.5,
     "modular": 0.0,
 }
-"""The remedies, and by default how much of each (see `remedied`), chosen on seeds 500 to 509."""
+"""The remedies with their default strengths (see `remedied`), chosen on seeds 500 to 509."""
 
 
 class ToyScores(NamedTuple):
-    """How a trained network does."""
+    """Scores of a trained network."""
 
     train_accuracy: float
     held_out_accuracy: float
-    """The share of the held-out quadrant that it takes for positive."""
+    """The share of the held-out quadrant classified as positive."""
     leakage: float
     """I(Ŷ; X_2 | X_1) in bits, with X_1 and X_2 independent and uniform on their whole range."""
 
 
 def playground_network(*, sizes: tuple[int, ...] = SIZES, key: PRNGKeyArray) -> models.MLP:
-    """ReLU, a tanh at the end, weights uniform on ±0.5, biases 0.1."""
+    """A ReLU network with a tanh output, weights uniform on ±0.5 and biases 0.1."""
     import jax.numpy as jnp
 
     return models.MLP(sizes, layer=models.Dense.bounded, output=jnp.tanh, key=key)
@@ -61,7 +61,7 @@ def training_set(batch: tasks.QuadrantBatch, *, outputs: int = 1) -> tasks.Examp
 
 
 def accuracy(model: Callable[[Array], Array], batch: tasks.QuadrantBatch) -> Array:
-    """The share of points whose Y_1 the first output gets right."""
+    """The share of points whose Y_1 the first output predicts correctly."""
     return ((model(batch.x)[:, 0] > 0) == (batch.labels[:, 0] == 1)).mean()
 
 
@@ -86,17 +86,17 @@ def remedied(
 ) -> ToyScores:  # fmt: skip
     """Train the playground's network on the toy with a remedy against the use of X_2.
 
-    Of one key the training points are the same with every remedy, and the network's first weights
-    too, unless it is modular. Remedies, with their strengths s:
+    With the same key, training points are the same for every remedy, and so are initial weights,
+    unless the remedy is `modular`. Remedies, with their strengths s:
 
     - `none`.
     - `penalty`: adds s times the mean of (∂ŷ/∂X_2)² at training points to the loss.
     - `drop`: X_2 becomes 0 with probability s, anew in every pass.
     - `noise`: adds Gaussian noise of standard deviation s to X_2, anew in every pass.
-    - `entropy`: bounds what the first hidden layer h can hold: adds Gaussian noise of standard
-        deviation 1 to it in training, and s times the mean of ‖h‖² to the loss.
-    - `order`: for a share s of all passes only points with Y_2 = 0 train, among which X_2 tells
-        nothing of Y_1; then all.
+    - `entropy`: bounds the information in the first hidden layer h: adds Gaussian noise of
+        standard deviation 1 to it in training, and s times the mean of ‖h‖² to the loss.
+    - `order`: for a share s of all passes only points with Y_2 = 0 are trained, among which X_2
+        is not informative about Y_1; then all.
     - `modular`: one network for X_1 and one for X_2, whose outputs are added before the tanh.
     """
     import equinox as eqx
@@ -130,7 +130,7 @@ def remedied(
 
 
 def _additive(*, key: PRNGKeyArray) -> Any:
-    """A network for each coordinate, added up."""
+    """The sum of two networks, one per coordinate."""
     import jax
 
     make = partial(models.MLP, (1, *SIZES[1:]), layer=models.Dense.bounded)
@@ -145,7 +145,7 @@ def _sum(first: models.MLP, second: models.MLP, x: Array) -> Array:
 
 
 def _with_slope(s: Array, model: models.MLP, examples: tasks.Examples) -> Array:
-    """The loss, and s (∂ŷ/∂X_2)²."""
+    """The loss plus s (∂ŷ/∂X_2)²."""
     import jax
     import jax.numpy as jnp
 
@@ -155,7 +155,7 @@ def _with_slope(s: Array, model: models.MLP, examples: tasks.Examples) -> Array:
 
 
 def _with_size(s: Array, model: models.MLP, examples: tasks.Examples) -> Array:
-    """The loss with noise on the first hidden layer, and s ‖h‖²; x has the noise after X_2."""
+    """The loss with noise on the first hidden layer, plus s ‖h‖²; x holds the noise after X_2."""
     import jax
     import jax.numpy as jnp
 

@@ -1,4 +1,4 @@
-"""Figures A3 and A11: how many tasks does it take, and how many are there?"""
+"""Figures A3 and A11: how many tasks must be met, and how many combinations are there?"""
 
 from itertools import pairwise
 
@@ -136,7 +136,7 @@ study = Study(
         Figure("curves", "Accuracy by tasks met", "At the largest M.", draw_curves),
         Figure(
             "combinations",
-            "How many combinations there are",
+            "Number of combinations",
             "Figure A11, for two generated layers: (Σ C(M, k) for k up to K)².",
             draw_counts,
         ),

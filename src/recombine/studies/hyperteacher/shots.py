@@ -65,6 +65,6 @@ study = Study(
         ),
     ),
     figures=(Figure("shots", "Accuracy by demonstrations", "Figure A4.", draw_shots),),
-    notes="Only the samples to adapt to are varied, as in the published code, not those to be "
-    "judged by. At preset paper means are over both hypernetworks and all M and K.",
+    notes="Only the number of support samples is varied, as in the published code, not that of "
+    "query samples. At preset paper means are over both hypernetworks and all M and K.",
 )

@@ -20,11 +20,11 @@ from . import DOCUMENT
 from .sine_trial import TITLES, Config, trial
 
 CLOSER = 0.08
-"""By how much kernel directions are closer before task training, at least."""
+"""Smallest gain in similarity of kernel directions before task training."""
 WORSE = 1.5
-"""How many times as large the loss of monolithic networks is, at least."""
+"""Smallest ratio of the monolithic to the modular loss."""
 BETTER = 0.3
-"""The loss with true directions over that of modular networks, at most."""
+"""Largest ratio of the loss with true directions to that of modular networks."""
 METHODS = ("monolithic", "monolithic-long", "modular", "kernel", "true")
 
 
@@ -83,7 +83,7 @@ def mean_losses(results: Results) -> dict[str, float]:
 
 
 def monolithic_ratios(results: Results) -> dict[str, float]:
-    """The mean loss of monolithic networks over that of modular ones."""
+    """Ratios of the mean loss of monolithic networks to that of modular ones."""
     mean = mean_losses(results)
     return {
         f"{one} / {other}": mean[one] / mean[other]
@@ -176,11 +176,11 @@ SMOKE = {
     "k": 2, "n": 64, "width": 4, "layers": 2, "steps": 10, "kernel_steps": 4, "kernel_batch": 32,
     "test_samples": 64,
 }  # fmt: skip
-"""What the sine studies run to see that they run."""
+"""Settings of the smoke preset of the sine studies."""
 
 study = Study(
     name="modularity-scaling/directions",
-    title="Directions of modules: what the kernel rule finds, and what it is worth",
+    title="Directions of modules: what the kernel rule finds, and whether it helps",
     source=Source(DOCUMENT, "Figures 5 and 11"),
     question="How close do the kernel rule and task training bring modules to the true directions, "
     "and does a closer start lower the loss?",
@@ -306,6 +306,6 @@ study = Study(
     notes="The paper has m = k = 10, K = 20 modules of five layers, and 100 plain gradient steps "
     "of the kernel rule (preset paper); it shows Figure 5 without numbers or error bands. Here "
     "m = k = 5 with K = 25 modules (5k, as in Figure 4a) of four layers, and the kernel rule takes "
-    "150 steps of Adam. The objective yᵀ K⁻¹ y keeps falling as u and v come to a right angle, "
+    "150 steps of Adam. The objective yᵀ K⁻¹ y keeps falling as u and v approach a right angle, "
     "whatever u is; a step that would take their cosine below 0.1 is not taken (`least_cosine`).",
 )

@@ -195,7 +195,7 @@ study = Study(
         Figure(
             "sweeps",
             "Samples by learning rate, width and depth",
-            "Figure 8: one thin line per network, or learning rate, and loss; bold the average.",
+            "Figure 8: one thin line per network or learning rate and loss; bold: the average.",
             draw_sweeps,
         ),
     ),
@@ -203,6 +203,6 @@ study = Study(
     "k = m = 3, and losses are 0.4 and 0.6 of each target's variance: targets differ much in "
     "their variance. Trainings are 2,000 steps on batches of 256 rather than 10,000 on all "
     "samples, which favours larger learning rates; widths are swept with 3 layers and layers with "
-    "width 32. Searches that never reach a loss count with the most samples, 8192, a bound "
-    "that favours the learning rates that have them.",
+    "width 32. Searches that never reach a loss count with 8192 samples, the most tried, which "
+    "favours learning rates with such searches.",
 )

@@ -25,11 +25,11 @@ from .images import AS_PUBLISHED, SMOKE
 from .images_trial import CHANCE, METHODS, Config, noisy_reference, trial
 
 LITTLE, MUCH = 1.0, 3.0
-"""Noise up to which the paper's method is ahead, and from which it is not."""
+"""The largest noise at which the paper's method is ahead, and the smallest at which it is not."""
 
 
 def accuracies(results: Results, method: str) -> dict[float, np.ndarray]:
-    """The accuracy of a method in %, one value per seed, for every σ."""
+    """The accuracy of a method in %, for every σ, one value per seed."""
     runs = results.where(method=method)
     return {s: runs.metric("accuracy", noise=s) for s in runs.values("noise")}
 
@@ -83,7 +83,7 @@ def ahead_with_little_noise(results: Results) -> Judgement:
 
 
 def advantage_vanishes(results: Results) -> Judgement:
-    """Smaller at every large σ than at every small one."""
+    """Judge whether the difference is smaller at every large σ than at every small one."""
     found = ours_over_modular(results)
     little = [d["paired difference"] for s, d in found.items() if s <= LITTLE]
     much = [d["paired difference"] for s, d in found.items() if s >= MUCH]
@@ -133,7 +133,7 @@ NOISE = (0.0, 1.0, 3.0, 10.0, 30.0)
 
 study = Study(
     name="modularity-scaling/noise",
-    title="Noise on training inputs: what it costs, and whose advantage it takes",
+    title="Noise on training inputs: its cost, and the advantage that it removes",
     source=Source(DOCUMENT, "Table 4"),
     question="How well are clean images classified after training on noisy ones, and does the "
     "kernel rule still help?",
@@ -213,15 +213,15 @@ study = Study(
         ),
         Figure(
             "advantage",
-            "What the kernel rule adds",
-            "Paired over seeds: the same images, inputs, noise and weights. The paper's numbers "
-            "are of another size and other images.",
+            "The gain of the kernel rule",
+            "Paired over seeds: methods share images, inputs, noise and weights. The paper's "
+            "numbers come from another size and other images.",
             draw_advantage,
         ),
     ),
     beside=tuple(map(beside, NOISE)),
     notes="The paper has k = 6 images of CIFAR-10, here k = 4 digits. N(0, σI) is read as a "
     "standard deviation of σ, after normalisation of the images. The kernel rule sees the noise as "
-    "well: its inputs are the first that training sees. Accuracies are an experiment of their own "
-    "and are not held against the paper's.",
+    "well: its inputs are the first that training sees. Accuracies are not comparable with the "
+    "paper's.",
 )

@@ -31,7 +31,7 @@ from .directions import (
 from .sine_trial import TITLES, Config, trial
 
 RATIO = 1.5
-"""How many times as large the monolithic loss is, at least."""
+"""Smallest ratio of the monolithic to the modular loss."""
 PAPER = {
     "monolithic-long": "baseline_monolithic",
     "modular": "baseline_modular",
@@ -190,8 +190,8 @@ study = Study(
     ),
     notes="Networks are smaller than the paper's (K = 10 modules of four layers and 32 units "
     "instead of 25 of six layers and 128) and train for 500 steps instead of 1,000; the kernel "
-    "rule takes 150 steps of Adam instead of 1,000 plain gradient steps, which run away. The paper "
+    "rule takes 150 steps of Adam instead of 1,000 plain gradient steps, which diverge. The paper "
     "does not say how many sine waves a module has; with five, monolithic networks have a larger "
-    "loss than it reports. Its numbers stand beside ours for orientation, not as a target: in it, "
+    "loss than it reports. Its numbers are shown for orientation, not as a target: there, "
     "too, kernel and modular differ by one standard error.",
 )

@@ -12,23 +12,23 @@ from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES, digits_off
 from .theory_trial import SMALL_EPS, Config, trial
 
 AS_PRINTED = 0.5
-"""Numbers that differ by no more of the last digit are equal as printed."""
+"""Largest difference, in units of the last digit, of numbers that are equal as printed."""
 ERRORS = 4
-"""A simulation confirms a formula within so many standard errors."""
+"""Number of standard errors within which a simulation confirms a formula."""
 INTERPOLATED = 1e-10
-"""A simulated training loss below this is none."""
+"""A simulated training loss below this counts as zero."""
 CLIP = 10
-"""The largest loss that Figure 1 tells from others."""
+"""The largest loss on the colour scale of Figure 1."""
 
 
 def equal_as_printed(off: dict[str, float], also: bool = True, **evidence) -> Judgement:
-    """Whether differences in units of the last digit are none as printed, and all else is so."""
+    """A judgement that values are equal as printed, and that all other conditions hold."""
     words = f"difference in units of the last digit (bound: at most {AS_PRINTED:g})"
     return Judgement(bool(max(off.values()) <= AS_PRINTED and also), {words: off, **evidence})
 
 
 def has_values(name: str, table: dict) -> Callable[[Results], Judgement]:
-    """Whether the rows of an array are those of a table."""
+    """A claim that the rows of an array equal those of a table, as printed."""
 
     def judge(results: Results) -> Judgement:
         found = results.array(name)[0]
@@ -237,7 +237,7 @@ def figure_2_is_known(results: Results) -> Judgement:
 
 def draw_figure_1(results: Results):
     train, test = results.array("figure_1")[0]
-    # More parameters higher up.
+    # Parameters increase upwards.
     return figures.heatmaps(
         [train[::-1], np.minimum(test, CLIP)[::-1]],
         ["training loss", f"test loss, up to {CLIP}"],
@@ -334,8 +334,8 @@ study = Study(
         ),
         Claim(
             "theorem-1-values",
-            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of a calculation of "
-            "its own, to six digits behind the point, in six cases on both sides of the threshold.",
+            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of an independent "
+            "calculation, to six decimals, in six cases on both sides of the threshold.",
             "Theorem 1",
             has_values("theorem_1", known.THEOREM_1),
         ),
@@ -374,14 +374,14 @@ study = Study(
         Claim(
             "figure-2-values",
             "The predictions for k, m, p and n of Figure 2, averages over the paper's grid of nine "
-            "networks, m = 2 to 9 and ten n, have the values of a calculation of its own.",
+            "networks, m = 2 to 9 and ten n, have the values of an independent calculation.",
             "Figure 2",
             figure_2_is_known,
         ),
         Claim(
             "required-samples",
-            "The samples for a test loss of 1.2 are those of a calculation of its own, to four "
-            "digits, for nine networks at m = 2, 5, 9 and as m grows for ever.",
+            "The samples for a test loss of 1.2 are those of an independent calculation, to four "
+            "digits, for nine networks at m = 2, 5, 9 and as m goes to infinity.",
             "Figure 3",
             required_samples_are_known,
         ),
@@ -408,8 +408,8 @@ study = Study(
         ),
         Claim(
             "theorem-2-values",
-            "The test loss of Theorem 2 has the values of a calculation of its own in four cases, "
-            "for the theorem as printed and for both consistent counts of parameters.",
+            "The test loss of Theorem 2 has the values of an independent calculation in four "
+            "cases, for the theorem as printed and for both consistent counts of parameters.",
             "Theorem 2",
             has_values("theorem_2", known.THEOREM_2),
         ),
@@ -447,13 +447,13 @@ study = Study(
         Figure(
             "figure-1",
             "Losses over samples and parameters",
-            "Figure 1, axes logarithmic. For |n − p| < 2, where the expectation is infinite, the "
-            "mean of 100 random matrices stands in, as in the paper.",
+            "Figure 1, with logarithmic axes. For |n − p| < 2, where the expectation is infinite, "
+            "the mean of 100 random matrices is used, as in the paper.",
             draw_figure_1,
         ),
         Figure(
             "figure-2",
-            "What the theory says of networks",
+            "Predictions of the theory for networks",
             "The dashed lines of Figure 2; against k they are constant. Losses of 0 are left out.",
             draw_figure_2,
         ),
@@ -472,7 +472,7 @@ study = Study(
         Figure(
             "simulation",
             "Both theorems against simulated models",
-            "Test losses. Every point is the mean of 3,000 targets and training sets.",
+            "Test losses. Each point is the mean of 3,000 targets and training sets.",
             draw_simulation,
         ),
     ),

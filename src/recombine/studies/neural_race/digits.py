@@ -26,7 +26,7 @@ from .image_trial import CHANCE, SETTINGS_OF_TABLES, TABLES, Config, trial
 
 
 def shallow(results: Results, inputs: str = "permuted") -> Results:
-    """The trials of the gated classifier with one linear layer a module (Figures 7 and 8)."""
+    """The trials of the gated classifier with one linear layer per module (Figures 7 and 8)."""
     return results.where(network="gated", layers=1, inputs=inputs)
 
 
@@ -264,8 +264,8 @@ study = Study(
         ),
         Claim(
             "leaky-transfers-earlier-small-steps",
-            "The same at a step size of 0.03, at which the linear network does not lose again "
-            "what transfer it has learned.",
+            "The same at a step size of 0.03, at which the linear network keeps the transfer that "
+            "it has learned.",
             "Figure 9",
             leaky_transfers_earlier(0.03),
         ),
@@ -321,7 +321,7 @@ study = Study(
             seedwise_threshold(shallow),
         ),
         Beside(
-            "the same with leaky ReLU inside modules of two layers",
+            "K/M at which untrained matches trained, leaky ReLU in modules of two layers",
             reference(
                 "neural-race",
                 artifact="figure-9",
@@ -331,7 +331,7 @@ study = Study(
         ),
     ),
     notes="The paper uses MNIST with 40 and 100 domains and CIFAR-10 features, 7.5 million steps "
-    "a run. Here the images are the real 8x8 digits, with 10 domains, a learning rate of 0.1 and "
+    "per run. Here the images are real 8x8 digits, with 10 domains, a learning rate of 0.1 and "
     "2,000 steps. Label permutations are random; the published code takes the first in "
     "lexicographic order (`--set labels=lexicographic`). In the published code an activation sits "
     "between the layers of a module, so that it acts only in modules of two layers or more; "

@@ -74,7 +74,7 @@ def draw_losses(results: Results):
 
 
 def conditions(inputs: str, gains: tuple[float, ...]) -> tuple[dict, ...]:
-    """A small network needs more steps to leave its plateau, a large one a smaller step size."""
+    """Small gains need more steps to leave the plateau, large ones a smaller step size."""
     changes: dict[float, dict] = {
         3.0: {"learning_rate": 0.02},
         0.03: {"steps": 3000},
@@ -148,7 +148,7 @@ study = Study(
         ),
     ),
     notes="Figure 10 of the paper trains K = 10 outputs per input also with M = 100 domains, which "
-    "is far below the 40 % of Figure 7; here K/M = 0.4. A network of small gain sits on a plateau "
-    "before it learns, the longer the smaller the gain, so that the smallest gains train for more "
+    "is far below the 40 % of Figure 7; here K/M = 0.4. A network of small gain stays on a plateau "
+    "before it learns, longer the smaller the gain, so that the smallest gains train for more "
     "steps (3,000 at 0.03, 6,000 at 0.01). At gain 3 the step size is 0.02 (0.1 otherwise).",
 )

@@ -1,4 +1,4 @@
-"""Figure 6: small initial weights race, large ones are lazy."""
+"""Figure 6: with small initial weights pathways race, with large ones learning is lazy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,7 +48,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train from one initial scale; see how learning proceeds and whether routes generalize."""
+    """Train from one initial scale; measure how learning proceeds and whether routes generalize."""
     items = tasks.hierarchical_items()
     mask = splits.ring_mask(config.M, config.K)
     learning_rate = config.learning_rate / config.sigma_0 ** (1 / 3)
@@ -286,6 +286,6 @@ study = Study(
     beside=tuple(beside(s, which) for which in ("trained", "untrained") for s in SCALES),
     notes="The paper shows one run per scale and stops at 700 epochs, where the smallest scale has "
     "not finished its third mode, so that its trained error is the largest of all. Preset laptop "
-    "runs 1,200 epochs, preset paper 700. The linearised network is a control of ours for the "
-    "lazy regime that the paper names.",
+    "runs 1,200 epochs, preset paper 700. The linearised network is our control for the lazy "
+    "regime that the paper names.",
 )

@@ -101,7 +101,7 @@ def forty_percent(results: Results) -> Judgement:
 
 
 def largest_rise(errors: dict[int, np.ndarray]) -> float:
-    """By how many standard errors a mean exceeds the one before it, at most."""
+    """The largest rise of a mean over the one before it, in standard errors."""
     rises = []
     for before, after in pairwise(errors.values()):
         spread = np.sqrt(before.var(ddof=1) / len(before) + after.var(ddof=1) / len(after))

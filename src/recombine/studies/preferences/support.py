@@ -126,7 +126,7 @@ study = Study(
             "loss",
             "Loss on held-out combinations",
             "Figure 4C: ½ Σ (Q̂ − Q)² over actions. Every seed is a point; means with their 95 % "
-            "intervals. Seeds differ in their templates, and so in what there is to lose.",
+            "intervals. Seeds differ in their templates, and so in the scale of the loss.",
             draw_loss,
         ),
         Figure(
