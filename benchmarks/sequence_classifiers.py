@@ -106,7 +106,7 @@ def main() -> None:
     if torch_classifiers is None:
         print("PyTorch is not installed: pip install 'recombine[bench]'")
     print("threads:", os.environ["NPROC"])
-    print(f"{'ms a step':<18}{'recombine':>16}{'PyTorch':>16}{'times as fast':>18}")
+    print(f"{'ms per step':<18}{'recombine':>16}{'PyTorch':>16}{'times as fast':>18}")
     for name in arguments.names:
         runs = [stepper(name, arguments.steps)]
         if torch_classifiers is not None:
