@@ -53,7 +53,7 @@ def step_uses_x2(results: Results) -> Judgement:
     evidence = {
         "largest mean |∂Ŷ/∂X2| before (bound: exactly 0)": before,
         "smallest after one step in A (bound: above 0)": after.min(),
-        "mean after": after.mean(),
+        "mean after one step in A": after.mean(),
     }
     return Judgement(bool(before == 0 and after.min() > 0), evidence)
 
@@ -73,7 +73,7 @@ def vanishes_in_b(results: Results) -> Judgement:
     slope = np.polyfit(np.log(batches(results)), np.log(mean), 1)[0]
     evidence = {
         "mean ratio by batch": mean,
-        f"on the largest (bound: below {VANISHED:g})": mean[-1],
+        f"ratio on the largest batch (bound: below {VANISHED:g})": mean[-1],
         f"exponent of the batch (bound: {EXPONENT[0]:g} to {EXPONENT[1]:g})": slope,
     }
     return Judgement(bool(mean[-1] < VANISHED and EXPONENT[0] < slope < EXPONENT[1]), evidence)

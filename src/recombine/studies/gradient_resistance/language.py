@@ -71,7 +71,7 @@ def leads(results: Results) -> Judgement:
     lead = paired_difference(early(results, "A"), early(results, "B-uniform"))
     evidence = {
         "train accuracy of A in steps 10 to 25": early(results, "A").mean(),
-        "of it one-word commands": early(results, "A", "one_word").mean(),
+        "part of it from one-word commands": early(results, "A", "one_word").mean(),
         "train accuracy of B-uniform": early(results, "B-uniform").mean(),
         "A minus B-uniform, in points (bound: above 0)": lead,
     }
@@ -104,7 +104,7 @@ def no_gap_in_b(results: Results) -> Judgement:
     evidence = {
         f"largest |mean gap| of B-uniform, up to step {LAST}, in points (bound: {NO_GAP:g})":
             largest["B-uniform"],
-        "of B-masked, whose tests have no one-word commands": largest["B-masked"],
+        "largest |mean gap| of B-masked (no one-word tests)": largest["B-masked"],
     }  # fmt: skip
     return Judgement(bool(largest["B-uniform"] <= NO_GAP), evidence)
 

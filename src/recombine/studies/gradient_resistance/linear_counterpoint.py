@@ -90,7 +90,7 @@ def network_keeps_it(results: Results) -> Judgement:
     unit, network = (results.metric(f"{name}_held_out") for name in ("unit", "network"))
     evidence = {
         "mean held-out accuracy, linear unit (bound: at least 0.99)": unit.mean(),
-        "network (bound: at most 0.90)": network.mean(),
+        "mean held-out accuracy, network (bound: at most 0.90)": network.mean(),
         "unit minus network": paired_difference(unit, network),
     }
     return Judgement(bool(unit.mean() >= 0.99 and network.mean() <= 0.9), evidence)

@@ -146,7 +146,7 @@ def step_is_a_pass(results: Results) -> Judgement:
     a_pass, update = (at(results, "train_accuracy", c, 1).mean() for c in (A, UPDATES))
     evidence = {
         "mean training accuracy after one pass (bound: at least 0.9)": a_pass,
-        "after one update (bound: at most 0.75)": update,
+        "mean training accuracy after one update (bound: at most 0.75)": update,
     }
     return Judgement(bool(a_pass >= 0.9 and update <= 0.75), evidence)
 

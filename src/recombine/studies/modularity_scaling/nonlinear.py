@@ -57,7 +57,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
     found = paired_difference(loss["kernel"], loss["modular"])
     evidence = {
         "kernel minus modular (bound: interval below 0)": found,
-        "in the paper": published("kernel").value - published("modular").value,
+        "difference of the paper's means": published("kernel").value - published("modular").value,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 
@@ -65,8 +65,8 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
 def centres_are_found(results: Results) -> Judgement:
     kernel, random = (results.metric("distance_at_start", method=m) for m in ("kernel", "modular"))
     evidence = {
-        "from a kernel-initialised module to the nearest true centre": kernel.mean(),
-        "from a random one": random.mean(),
+        "distance of kernel-initialised modules to the nearest true centre": kernel.mean(),
+        "distance of random modules": random.mean(),
         "ratio (bound: below 0.5)": kernel.mean() / random.mean(),
     }
     return Judgement(bool(kernel.mean() < 0.5 * random.mean()), evidence)

@@ -126,7 +126,7 @@ def simulation_agrees(results: Results) -> Judgement:
                 zip(map(str, known.SIMULATED_1), test.mean(axis=0), strict=True)
             ),
             f"largest distance of test losses, in standard errors (bound: {ERRORS})": off.max(),
-            "of training losses": off_train.max(),
+            "largest distance of training losses, in standard errors": off_train.max(),
             f"largest training loss for dn < p (bound: {INTERPOLATED:g})": train[:, fitted].max(),
         },
     )
@@ -195,7 +195,7 @@ def small_losses_need_parameters(results: Results) -> Judgement:
     evidence = {
         f"parameters needed for a loss of {SMALL_EPS:g} at m = 1 to 4": needed,
         "with 0.1 % fewer no number of samples is enough": bool(np.all(np.isinf(fewer))),
-        "with 0.1 % more some number is": bool(np.all(np.isfinite(more))),
+        "with 0.1 % more some number of samples is enough": bool(np.all(np.isfinite(more))),
     }
     return Judgement(bool(np.all(np.isinf(fewer)) and np.all(np.isfinite(more))), evidence)
 

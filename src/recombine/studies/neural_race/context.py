@@ -135,7 +135,7 @@ def losses(results: Results) -> Judgement:
     gated = results.metric("final_loss", network="gated", data="population")
     evidence = {
         "linear": linear.mean(),
-        "its least loss, 1/12": 1 / 12,
+        "smallest loss of a linear network, 1/12": 1 / 12,
         "gated": gated.max(),
         "bound": 1e-6,
     }

@@ -77,7 +77,7 @@ def forty_percent(inputs: str):
         many = min(v.mean() for f, v in accuracy.items() if f >= 0.4)
         evidence = {
             "mean untrained accuracy by K/M": means(accuracy),
-            "at K/M ≤ 0.1 (bound: at most 0.15)": few,
+            "highest at K/M ≤ 0.1 (bound: at most 0.15)": few,
             "lowest from K/M = 0.4 on (bound: at least 0.85)": many,
         }
         return Judgement(bool(few <= 0.15 and many >= 0.85), evidence)

@@ -99,8 +99,8 @@ def generalization_fails_at_large_scales(results: Results) -> Judgement:
     rising = [errors[s] for s in scales if s >= 0.66]
     evidence = {
         "mean untrained error by σ₀": [errors[s] for s in scales],
-        "at the smallest σ₀ (bound: below 3)": errors[scales[0]],
-        "at the largest (bound: above 50)": errors[scales[-1]],
+        "untrained error at the smallest σ₀ (bound: below 3)": errors[scales[0]],
+        "untrained error at the largest σ₀ (bound: above 50)": errors[scales[-1]],
         "monotone from 0.66 on": bool(np.all(np.diff(rising) > 0)),
     }
     holds = np.all(np.diff(rising) > 0) and errors[scales[0]] < 3 and errors[scales[-1]] > 50

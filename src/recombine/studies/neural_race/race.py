@@ -121,7 +121,7 @@ def head_start_decides(results: Results) -> Judgement:
     draws = results.array("draws", head_start=0.0)[0]
     evidence = {
         "share of the dedicated pathway with 0.9 of the head start": behind.max(),
-        "with 1.1 of it": ahead.min(),
+        "share of the dedicated pathway with 1.1 of the head start": ahead.min(),
         "head start at which it draws, b₀ = 0.1, by mode": draws[STARTS.index(0.1)],
     }
     return Judgement(bool(np.all(behind < 0.5) and np.all(ahead > 0.5)), evidence)

@@ -91,7 +91,7 @@ def forty_percent(results: Results) -> Judgement:
     many = max(m for k, m in means.items() if k / M >= 0.4)
     evidence = {
         "mean untrained error by K": list(means.values()),
-        "at K/M ≤ 0.1 (bound: above 60)": few,
+        "smallest at K/M ≤ 0.1 (bound: above 60)": few,
         "largest at K/M ≥ 0.4 (bound: below 5)": many,
         "largest mean trained error (bound: below 0.1)": max(trained.values()),
         "largest rise with K, in standard errors (bound: 2)": largest_rise(untrained),
@@ -113,8 +113,8 @@ def topology_matters(results: Results) -> Judgement:
     K = round(0.3 * results.values("M")[0])
     ring, random = (results.metric("untrained_error", mask=m, K=K) for m in ("ring", "random"))
     evidence = {
-        "mean untrained error at K/M = 0.3, ring": ring.mean(),
-        "random regular": random.mean(),
+        "mean untrained error at K/M = 0.3, ring masks": ring.mean(),
+        "mean untrained error at K/M = 0.3, random regular masks": random.mean(),
     }
     return Judgement(bool(random.mean() < ring.mean()), evidence)
 
