@@ -368,7 +368,8 @@ study = Study(
         ),
         Claim(
             "gain-informs-by-signs",
-            "The same for the answers themselves, the signs of outputs.",
+            "After the first step that lowers the loss, the answers themselves, the signs of "
+            "outputs, are informative about the target in every run: I(Y; Ŷ) > 0.",
             "Proposition 2",
             gain_informs("signs"),
         ),

@@ -240,7 +240,8 @@ study = Study(
         ),
         Claim(
             "no-gap-without",
-            "At step 200 the two accuracies differ by 5 points or less in B.",
+            "At step 200 accuracies in B on new pairs and on training pairs differ by 5 points or "
+            "less.",
             "Figure 3a",
             no_gap_in_b,
             seeds=5,

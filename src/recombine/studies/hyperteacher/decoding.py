@@ -146,7 +146,8 @@ study = Study(
         ),
         Claim(
             "not-decodable",
-            "Without compositional support they are not: pooled R² below 0.5.",
+            "Without compositional support the modules of held-out combinations are not decodable "
+            "from either hypernetwork: pooled R² below 0.5.",
             "Figure 3C",
             not_decodable,
         ),
@@ -166,7 +167,8 @@ study = Study(
         ),
         Claim(
             "disconnected-is-easier-to-train",
-            "Yet it is more accurate on trained combinations when they are disconnected.",
+            "The linear hypernetwork is more accurate on trained combinations when they are "
+            "disconnected.",
             "Figure 3D",
             disconnected_is_easier_to_train,
         ),

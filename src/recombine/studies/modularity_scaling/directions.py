@@ -230,8 +230,8 @@ study = Study(
         ),
         Claim(
             "they-stay-closer",
-            "After task training they are still closer: the 95 % interval of the paired difference "
-            "is above 0.",
+            "After task training kernel directions are still closer to the true ones than random "
+            "directions: the 95 % interval of the paired difference is above 0.",
             "Figure 5",
             closer_after_training,
             seeds=5,

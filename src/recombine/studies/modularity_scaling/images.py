@@ -194,7 +194,8 @@ study = Study(
         ),
         Claim(
             "gap-of-ours-widens",
-            "The same for the kernel rule's projections against one network.",
+            "By how much modules with the kernel rule's projections are ahead of one network grows "
+            "with k: more at the largest k than at the smallest from 3 on (95 % interval above 0).",
             "Figure 4b",
             widens("kernel", "monolithic"),
             seeds=5,

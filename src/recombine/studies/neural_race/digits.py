@@ -250,7 +250,8 @@ study = Study(
         ),
         Claim(
             "forty-percent-rotated",
-            "The same with rotated images.",
+            "With rotated images untrained routes are near chance at K/M = 0.1 (at most 0.15) "
+            "and at trained level from 0.4 on (at least 0.85).",
             "Figure 8",
             forty_percent("rotated"),
         ),
@@ -264,8 +265,9 @@ study = Study(
         ),
         Claim(
             "leaky-transfers-earlier-small-steps",
-            "The same at a step size of 0.03, at which the linear network keeps the transfer that "
-            "it has learned.",
+            "At a step size of 0.03, at which the linear network keeps the transfer that it has "
+            "learned, untrained routes still work earlier with leaky ReLU: they are more accurate "
+            "at K/M = 0.25 (95 % interval of the paired difference above 0).",
             "Figure 9",
             leaky_transfers_earlier(0.03),
         ),

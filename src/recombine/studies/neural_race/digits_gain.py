@@ -127,7 +127,8 @@ study = Study(
         ),
         Claim(
             "large-gain-undoes-transfer-rotated",
-            "The same with rotated images.",
+            "With rotated images and 40 % of routes trained, untrained accuracy is at least 0.85 "
+            "at gain 0.1 and at most 0.3 at gain 3; trained accuracy is at least 0.9 at both.",
             "Figure 10",
             large_gain_undoes_transfer("rotated"),
         ),
