@@ -80,7 +80,7 @@ def main() -> None:
         seconds = [best.clock for best in fastest(list(runs.values()), rounds)]
         for name, spent in zip(runs, seconds, strict=True):
             print(
-                f"batch {batch:3d}, {name:20s} {1e3 * spent / STEPS:7.2f} ms a step of "
+                f"batch {batch:3d}, {name:20s} {1e3 * spent / STEPS:7.2f} ms per step of "
                 f"{MODULES} modules, {spent / seconds[0]:4.1f} times that of one program"
             )
 

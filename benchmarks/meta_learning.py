@@ -6,7 +6,7 @@ One outer step draws 128 tasks of the hyperteacher (M = 8, K = 2, 256 + 256 samp
 (10 inner steps, ANIL 100), differentiates through the adaptation and updates the slow parameters.
 Beside the library's linear hypernetwork stands the same computation as it is usually written: all
 tasks at once under `vmap`, activations divided by √fan-in. The library spreads the tasks over one
-device a core, plain JAX has one device with as many threads: both use all cores. Every row is
+device per core, plain JAX has one device with as many threads: both use all cores. Every row is
 measured in a process of its own.
 """
 
@@ -20,8 +20,8 @@ CORES = len(os.sched_getaffinity(0))
 ROWS = ("plain", "linear", "nonlinear", "anil", "maml")
 
 
-def seconds_a_step(step, state) -> tuple[float, float]:
-    """Seconds a step, and seconds of the first call, which compiles."""
+def seconds_per_step(step, state) -> tuple[float, float]:
+    """Seconds per step, and seconds of the first call, which compiles."""
     import jax
 
     started = time.perf_counter()
@@ -72,7 +72,7 @@ def library(name: str) -> tuple[float, float]:
     )
     model = build(config, learner, 16, 8, key=jax.random.key(2))
     step = eqx.filter_jit(rule.step)
-    return seconds_a_step(
+    return seconds_per_step(
         lambda state: step(state, jnp.asarray(0)), rule.init(model, key=jax.random.key(3))
     )
 
@@ -132,7 +132,7 @@ def plain() -> tuple[float, float]:
     shapes = ((32, a * b + b) for a, b in (sizes[0], sizes[1], sizes[3]))
     bank = [jax.random.normal(k, shape) / 32**0.5 for k, shape in zip(keys, shapes, strict=False)]
     slow = (bank, [jax.random.normal(k, (32,)) for k in keys[3:]])
-    return seconds_a_step(step, (slow, outer.init(slow), jax.random.key(3)))
+    return seconds_per_step(step, (slow, outer.init(slow), jax.random.key(3)))
 
 
 def main() -> None:
@@ -140,7 +140,7 @@ def main() -> None:
     from rich.table import Table
 
     table = Table(title=f"One outer step at the paper's size, {CORES} cores", title_justify="left")
-    for column in ("model", "implementation", "seconds a step", "steps a second", "first call"):
+    for column in ("model", "implementation", "seconds per step", "steps per second", "first call"):
         table.add_column(column, justify="left" if column[0] in "mi" else "right")
     for row in ROWS:
         flags = f"--xla_force_host_platform_device_count={CORES} --xla_cpu_multi_thread_eigen=false"

@@ -1,4 +1,4 @@
-"""Models in one file: one that has a part for each position, one that has a part for each pair."""
+"""Two models in one file: one with a part for each position, one with a part for each pair."""
 
 import equinox as eqx
 import jax
@@ -6,7 +6,7 @@ from jaxtyping import Array, Float, Int
 
 
 class Additive(eqx.Module):
-    """Adds what it has learned of each dial's position."""
+    """Adds up one learned vector per dial position."""
 
     parts: Float[Array, "2 positions features"]
 
@@ -18,7 +18,7 @@ class Additive(eqx.Module):
 
 
 class Table(eqx.Module):
-    """Remembers each pair by itself."""
+    """Memorises one vector per pair of positions."""
 
     entries: Float[Array, "positions positions features"]
 

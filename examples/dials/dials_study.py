@@ -25,16 +25,16 @@ from recombine.lab import (
 
 @dataclass(frozen=True)
 class Config:
-    """What a trial can be told."""
+    """Settings of a trial."""
 
     model: Literal["additive", "table"] = "additive"
-    """Whether the network has a part for each position or for each pair."""
+    """The model: a part for each position (additive) or for each pair (table)."""
     positions: int = 8
     """Positions of each dial."""
     trained: int = 4
-    """How many positions of the second dial are trained with each position of the first."""
+    """Number of positions of the second dial trained with each position of the first."""
     features: int = 5
-    """Length of the targets."""
+    """Number of features of the targets."""
     learning_rate: float = 0.5
     """Step size of gradient descent."""
     steps: int = 2000
@@ -74,7 +74,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def parts_generalize(results: Results) -> Judgement:
-    """The additive model's held-out error is under 1 % of the table's, on every seed."""
+    """The additive model's held-out error is below 1 % of the table's, on every seed."""
     ratio = results.metric("heldout_error", model="additive") / results.metric(
         "heldout_error", model="table"
     )

@@ -27,11 +27,11 @@ class Dials(AbstractTask):
         self.effects = jax.random.normal(key, (2, positions, features))
 
     def target(self, dials: Int[Array, "*batch 2"]) -> Float[Array, "*batch features"]:
-        """The sum of what both dials contribute."""
+        """The sum of the contributions of both dials."""
         return self.effects[0, dials[..., 0]] + self.effects[1, dials[..., 1]]
 
     def pairs(self) -> Int[Array, "pairs 2"]:
-        """Every combination."""
+        """All combinations of positions."""
         n = self.effects.shape[1]
         return jnp.stack(jnp.meshgrid(jnp.arange(n), jnp.arange(n), indexing="ij"), -1).reshape(
             -1, 2

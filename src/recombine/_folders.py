@@ -1,4 +1,4 @@
-"""Where things that outlive a run are kept."""
+"""The folders that outlive a run."""
 
 import os
 from pathlib import Path

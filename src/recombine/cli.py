@@ -20,7 +20,7 @@ app = typer.Typer(
 
 data_app = typer.Typer(
     name="data",
-    help="Real data sets: what there is, and how to get it.",
+    help="Real data sets: list and download them.",
     no_args_is_help=True,
 )
 app.add_typer(data_app)
@@ -205,13 +205,13 @@ def run(
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
-    engine: Annotated[str, typer.Option(help="What carries trials out: local.")] = "local",
+    engine: Annotated[str, typer.Option(help="The engine that runs trials: local.")] = "local",
     workers: Annotated[
-        int | None, typer.Option(help="Processes of one thread each; default: one a core.")
+        int | None, typer.Option(help="Processes of one thread each; default: one per core.")
     ] = None,
     strict: StrictOption = False,
 ) -> None:
-    """Run studies: finished trials are skipped, interrupted ones go on from their checkpoint."""
+    """Run studies: finished trials are skipped, interrupted ones resume from their checkpoint."""
     import time
 
     from recombine.lab import run as lab
@@ -245,7 +245,7 @@ def run(
             with RunProgress(total - skipped, skipped, console) as progress:
                 failed = lab.execute(plans, opened, ENGINES[engine](workers), progress)
         except KeyboardInterrupt:
-            console.print("stopped; the same command goes on from here", style="yellow")
+            console.print("stopped; run the same command again to resume", style="yellow")
             raise typer.Exit(130) from None
         verdicts = []
         for p in plans:
@@ -285,7 +285,7 @@ def claims(
     as_json: JsonOption = False,
     strict: StrictOption = False,
 ) -> None:
-    """Judge the claims of the studies in the store, as they were run last."""
+    """Judge the claims of the studies in the store, at the settings of their last runs."""
     from recombine.lab import run as lab
     from recombine.lab.errors import UserError
     from recombine.lab.registry import load, select
@@ -322,11 +322,9 @@ def claims(
 @app.command()
 def report(
     store: StoreOption = DEFAULT_STORE,
-    out: Annotated[Path, typer.Option(help="The folder that the site goes to.")] = Path(
-        "recombine-report"
-    ),
+    out: Annotated[Path, typer.Option(help="The folder for the site.")] = Path("recombine-report"),
 ) -> None:
-    """Write a self-contained HTML site with interactive figures of everything in the store."""
+    """Write a self-contained HTML site of everything in the store, with interactive figures."""
     from recombine.lab.report import write_report
     from recombine.lab.store import Store
 
@@ -340,7 +338,7 @@ def export(
     to: Annotated[Path, typer.Option("--to", help="A .parquet or .csv file.")],
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write every measurement in the store to one table, one row each."""
+    """Write all measurements in the store to one table, one row per measurement."""
     from recombine.lab.export import export_measurements
     from recombine.lab.store import Store
 
@@ -351,7 +349,7 @@ def export(
 
 @data_app.command("list")
 def list_data(as_json: JsonOption = False) -> None:
-    """List every data set: what it is, its size and licence, whether it is here, who reads it."""
+    """List every data set: title, size, licence, whether it is cached, which studies read it."""
     from recombine.lab.data_use import describe_data
 
     found = describe_data()
@@ -367,7 +365,7 @@ def list_data(as_json: JsonOption = False) -> None:
 def get_data(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets.")],
 ) -> None:
-    """Get data sets into the cache, verified; what is there is not got again."""
+    """Download data sets into the cache and verify them; cached ones are not downloaded again."""
     import time
 
     from recombine.data import data_set, get

@@ -131,7 +131,7 @@ def test_panels_may_differ_in_shape_and_be_squares_all_the_same():
         (STEPS, MAPS[:2], "arrays of 2 steps for 3"),
         (STEPS, MAPS[..., 1:], "panels need \\[\\(4, 5\\), \\(4, 5\\)\\]"),
         ((5,), MAPS[:1], "two or more steps"),
-        ((1, 1, 2), MAPS, "alike: 1, 1, 2"),
+        ((1, 1, 2), MAPS, "equal: 1, 1, 2"),
     ],
 )
 def test_steps_that_do_not_match_are_refused(steps, arrays, message):

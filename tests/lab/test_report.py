@@ -247,7 +247,7 @@ def test_a_page_shows_failed_trials_and_changed_settings(site):
     assert "K = 2 0 diverged the loss is <nan>" in text
     assert "1 of 2 conditions has no finished trial yet." in text
     assert "Run with changed settings: rate = 0.5." in text
-    assert "rate 0.5 (set by hand) 0.1" in text
+    assert "rate 0.5 (set by the user) 0.1" in text
 
 
 def test_notes_are_rendered_below_the_pages_own_headings(site):

@@ -68,7 +68,7 @@ def test_every_claim_fails_where_its_statement_does(claim, bad):
 def test_a_gap_that_only_masked_tests_have_does_not_count():
     judgement = judged(*results(NAME, metrics, curve=as_published), "no-gap-in-b")
     assert judgement.holds
-    assert judgement.evidence["of B-masked, whose tests have no one-word commands"] == 8
+    assert judgement.evidence["largest |mean gap| of B-masked (no one-word tests)"] == 8
 
 
 def test_claims_need_the_steps_that_they_speak_of():

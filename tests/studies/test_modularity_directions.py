@@ -90,7 +90,7 @@ def test_a_difference_that_changes_sign_between_targets_is_none():
     ):
         judgement = judged(*results(f"modularity-scaling/{study}", mixed), claim)
         assert not judgement.holds
-        found = judgement.evidence["kernel less modular (bound: interval below 0)"]
+        found = judgement.evidence["kernel minus modular (bound: interval below 0)"]
         assert found["n"] == 10
         assert found["95 % interval"][0] < 0 < found["95 % interval"][1]
 

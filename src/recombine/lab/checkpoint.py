@@ -16,7 +16,7 @@ KEEP = 2
 
 
 class Damaged(Exception):
-    """A file is not what was written."""
+    """A file's content differs from what was written."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -93,7 +93,7 @@ def _like(template: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def save(folder: Path, step: int, tree: Any, curves: dict[str, np.ndarray] | None = None) -> Path:
-    """Write a checkpoint of `tree` and `curves` after `step` steps; the last two are kept."""
+    """Write a checkpoint of `tree` and `curves` after `step` steps; keep the last two."""
     arrays = {f"leaf{i}": leaf for i, leaf in enumerate(_leaves(tree))}
     arrays |= {f"curve:{name}": curve for name, curve in (curves or {}).items()}
     arrays["header"] = np.frombuffer(json.dumps({"step": step}).encode(), np.uint8)
@@ -120,7 +120,7 @@ def load(path: Path, template: Tree) -> tuple[int, Tree, dict[str, np.ndarray]]:
 
 
 def latest(folder: Path, template: Tree) -> tuple[int, Tree, dict[str, np.ndarray]] | None:
-    """The newest checkpoint in `folder` that is whole, or None. Damaged ones are passed over."""
+    """The newest intact checkpoint in `folder`, or None. Damaged ones are skipped."""
     for path in sorted(folder.glob("*.ckpt"), reverse=True):
         try:
             return load(path, template)

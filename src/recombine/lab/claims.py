@@ -13,7 +13,7 @@ VerdictWord = Literal["holds", "fails", "undecided"]
 
 
 class Missing(Exception):
-    """The results that a claim or figure needs are not there."""
+    """The results that a claim or figure needs are missing."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +22,19 @@ class Judgement:
 
     holds: bool
     evidence: dict[str, Any]
-    """The numbers behind it, with the bound that they were held against."""
+    """The numbers behind the judgement, with the bound that they were compared with."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement that results either bear out or not."""
+    """A statement that results either confirm or do not."""
 
     name: str
     """A slug, unique within the study."""
     statement: str
     """The paper's statement with its margin."""
     where: str
-    """The figure, table or section that makes it."""
+    """The figure, table or section that states it."""
     judge: "Callable[[Results], Judgement]"
     seeds: int = 3
     """With fewer seeds in any condition the claim stays undecided."""
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def judge(claim: Claim, study: str, results: "Results") -> Verdict:
-    """The verdict on `claim`. It is undecided rather than wrong where results are wanting."""
+    """The verdict on `claim`; undecided if results are missing."""
 
     def verdict(word: VerdictWord, evidence: dict[str, Any]) -> Verdict:
         return Verdict(
@@ -79,7 +79,7 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
         judgement = claim.judge(results)
     except Missing as missing:
         return verdict("undecided", {"reason": str(missing)})
-    except Exception as error:  # a claim that trips over results is no reason to lose the others
+    except Exception as error:  # one claim that raises must not hide the others
         reason = f"the claim could not be judged: {type(error).__name__}: {error}"
         return verdict("undecided", {"reason": reason})
     return verdict("holds" if judgement.holds else "fails", {"seeds": seeds, **judgement.evidence})

@@ -1,4 +1,4 @@
-"""Progress of getting data, on a terminal."""
+"""Progress of downloads, on a terminal."""
 
 from types import TracebackType
 
@@ -15,7 +15,7 @@ from rich.progress import (
 
 
 class DataProgress:
-    """Shows what a data set is being got from; use it as a context manager, pass it as `tell`."""
+    """Shows the source of a download; use it as a context manager, pass it as `tell`."""
 
     def __init__(self, name: str, console: Console):
         self._bars = Progress(

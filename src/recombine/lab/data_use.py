@@ -11,14 +11,14 @@ from .study import Study, Trial
 
 
 def require_data(trials: Iterable[Trial]) -> None:
-    """Refuse trials whose data set is not there, with the command that gets it."""
+    """Refuse trials whose data set is not cached, with the command that gets it."""
     for name in dict.fromkeys(str(trial.config.get("data")) for trial in trials):
         if name in data.DATA_SETS:
             data.require(name)
 
 
 def describe_data() -> list[dict[str, Any]]:
-    """Every data set, whether it is there, and which studies can read it."""
+    """Every data set, whether it is cached, and which studies can read it."""
     studies = [load(name) for name in select([])]
     return [
         {
@@ -36,7 +36,7 @@ def describe_data() -> list[dict[str, Any]]:
 
 
 def _use(study: Study, name: str) -> dict[str, Any] | None:
-    """How a study comes to read a data set, if it can: a setting, and the presets that have it."""
+    """The setting with which a study reads a data set, and the presets that have it, if any."""
     kind = get_type_hints(study.config).get("data")
     if get_origin(kind) is not Literal or name not in get_args(kind):
         return None

@@ -1,4 +1,4 @@
-"""Engines: what carries trials out. `LocalEngine` is a pool of processes on this machine."""
+"""Engines carry out trials. `LocalEngine` is a pool of processes on this machine."""
 
 import json
 import os
@@ -21,11 +21,11 @@ from .worker import decode_outcome
 
 @dataclass(frozen=True)
 class Job:
-    """A trial to carry out, and where."""
+    """A trial to carry out, with its study and store."""
 
     trial: Trial
     study: str
-    """What [`recombine.lab.registry.load`][] loads: a registered name or a file."""
+    """A registered name or a file, as [`recombine.lab.registry.load`][] takes it."""
     store: Path
 
 
@@ -53,14 +53,14 @@ Event = Started | Progressed | Finished
 
 
 class Engine(Protocol):
-    """Carries out jobs, in whatever order, and tells what happens."""
+    """Carries out jobs, in any order, and yields events."""
 
     @property
     def workers(self) -> int:
-        """How many trials are carried out at a time."""
+        """The number of trials carried out at the same time."""
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Event]:
-        """Carry out `jobs`. Every job yields one `Finished`, whatever becomes of it."""
+        """Carry out `jobs`. Every job yields one `Finished`, also if it fails."""
 
 
 def available_cores() -> int:
@@ -101,7 +101,7 @@ class _Worker:
     unread: bytes = b""
 
     def stop(self, patience: float = 0) -> int:
-        """End the process, if it does not end by itself, and return its exit code."""
+        """Wait for the process to end, kill it if it does not, and return its exit code."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
         self.process.kill()
@@ -117,7 +117,7 @@ class LocalEngine:
     """A pool of processes with one thread each.
 
     Trials of one shape go to one worker one after another, so that their program is compiled
-    once; a worker with none left of its shape takes from the others'.
+    once; a worker that has none left of its shape takes trials of other shapes.
     """
 
     def __init__(self, workers: int | None = None):
@@ -181,13 +181,13 @@ class LocalEngine:
     def _start(self, number: int, log: Path) -> _Worker:
         with open(log, "ab") as stderr:
             process = subprocess.Popen(
-                # -P: modules come from the environment, not from whatever folder this is.
+                # -P: modules come from the environment, not from the current folder.
                 [sys.executable, "-P", "-m", "recombine.lab.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 env=_environment(),
-                # Ctrl-C is for the engine, which stops its workers in order.
+                # Ctrl-C goes to the engine, which stops its workers cleanly.
                 start_new_session=True,
             )
         return _Worker(number, process)

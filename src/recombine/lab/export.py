@@ -1,4 +1,4 @@
-"""Results as one table in a file."""
+"""Export of results as one table in a file."""
 
 from pathlib import Path
 
@@ -14,7 +14,8 @@ def export_measurements(store: Store, to: Path) -> int:
 
     if to.suffix not in SUFFIXES:
         raise UserError(
-            f"--to {to}: the file ends in {' or '.join(SUFFIXES)}, {nearest(to.suffix, SUFFIXES)}"
+            f"--to {to}: the file must end in {' or '.join(SUFFIXES)}:"
+            f" {nearest(to.suffix, SUFFIXES)}"
         )
     if not to.parent.is_dir():
         raise UserError(f"--to {to}: there is no folder {to.parent}")

@@ -21,14 +21,14 @@ class Number:
 
 
 def numbers(rows: Sequence[Beside], results: Results) -> list[Number]:
-    """A number a row; those that there are come first."""
+    """One number per row; those with results come first."""
     return sorted((_number(row, results) for row in rows), key=lambda number: number.seeds == 0)
 
 
 def _number(row: Beside, results: Results) -> Number:
     try:
         values = row.ours(results)
-    except Exception:  # a number that cannot be had is no reason to lose the others
+    except Exception:  # one number that cannot be computed must not hide the others
         return Number(row.quantity, row.paper)
     mean, low, high = confidence_interval(values)
     return Number(row.quantity, row.paper, len(values), mean, low, high)

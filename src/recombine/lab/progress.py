@@ -1,4 +1,4 @@
-"""Live progress of a run: on a terminal as bars, elsewhere as a line now and then."""
+"""Live progress of a run: bars on a terminal, otherwise a line every ten seconds."""
 
 import time
 from collections.abc import Callable
@@ -24,7 +24,7 @@ PLAIN_SECONDS = 10.0
 
 
 class _TimeLeft(ProgressColumn):
-    """Of all trials together."""
+    """The time left until all trials are finished."""
 
     def __init__(self, left: Callable[[], float | None]):
         super().__init__()
@@ -75,7 +75,7 @@ class RunProgress:
             self._bars.stop()
 
     def _left(self) -> float | None:
-        """Seconds, if the rest takes as long as what is done, of running trials their share."""
+        """Seconds left, if the remaining trials take as long as the finished ones did."""
         done = self._done + sum(self._shares.values())
         passed = time.monotonic() - self._started
         return passed / done * (self._total - done) if done else None

@@ -13,7 +13,7 @@ PACKAGES = ("recombine", "jax", "jaxlib", "equinox", "optax", "diffrax", "numpy"
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Everything that may make the same trial give other numbers elsewhere."""
+    """Everything that may change the numbers of the same trial on another machine."""
     return {
         "versions": {name: version(name) for name in PACKAGES},
         "python": platform.python_version(),

@@ -63,7 +63,7 @@ def reference(name: str, **where: str) -> Reference:
 
 
 def difference(one: Reference, other: Reference) -> Reference:
-    """A paper's number minus another; errors of independent runs add in squares."""
+    """A paper's number minus another; the errors of independent runs add in quadrature."""
     error = None
     if one.uncertainty is not None and other.uncertainty is not None:
         error = hypot(one.uncertainty, other.uncertainty)
@@ -74,9 +74,9 @@ def difference(one: Reference, other: Reference) -> Reference:
 
 @dataclass(frozen=True)
 class Beside:
-    """One of our quantities beside the paper's."""
+    """One of our quantities, shown beside the paper's."""
 
     quantity: str
     paper: Reference
     ours: "Callable[[Results], np.ndarray]"
-    """One value a seed."""
+    """One value per seed."""

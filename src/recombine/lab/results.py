@@ -69,7 +69,7 @@ class Results:
         return list(seeds.values())
 
     def metric(self, name: str, **fields: Any) -> np.ndarray:
-        """A metric, one value a trial, ordered by seed: `[trials]`."""
+        """A metric, one value per trial, ordered by seed: `[trials]`."""
         return np.array([r.metrics[name] for r in self._having(fields, name)])
 
     def curve(self, name: str, **fields: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The store: one SQLite database for what was measured, files beside it for arrays."""
+"""The store: one SQLite database for measurements, with arrays as files beside it."""
 
 import fcntl
 import json
@@ -61,16 +61,16 @@ CREATE TABLE claims (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended, and what it measured."""
+    """How a trial ended, with its measurements."""
 
     status: str
     """`done`, `failed` or `diverged`."""
     reason: str
-    """Why it did not finish; empty where it did."""
+    """Why the trial did not finish; empty if it did."""
     metrics: dict[str, float]
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
     arrays: tuple[str, str, tuple[str, ...]] | None
-    """File (relative to the store), checksum and names of the arrays."""
+    """The arrays' file (relative to the store), its checksum and their names."""
     steps: int
     seconds: float
     compile_seconds: float
@@ -89,14 +89,14 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """Which trials of a study belong together."""
+    """The preset and overrides that trials of one result set share."""
 
     preset: str
     overrides: dict[str, Any]
 
 
 def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]):
-    """Write a trial's arrays under the store `folder`: file, checksum and names."""
+    """Write a trial's arrays to the store `folder`. Returns file, checksum and names."""
     content = pack(arrays)
     file = f"arrays/{trial}.npz"
     write_atomically(folder / file, content)
@@ -116,13 +116,13 @@ class Store:
 
     @classmethod
     def create(cls, folder: str | Path) -> "Store":
-        """Open the store at `folder` for writing; make it if it is not there."""
+        """Open the store at `folder` for writing; create it if necessary."""
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise UserError(f"the store {folder} is a file: name a folder with --store")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            # Tried here: SQLite reports a read-only folder only at the first write.
+            # SQLite reports a read-only folder only at the first write, so try one here.
             write_atomically(folder / ".writable", b"")
             (folder / ".writable").unlink(missing_ok=True)
         except OSError as error:
@@ -155,7 +155,7 @@ class Store:
         if not file.exists():
             raise UserError(f"no store at {folder}: run a study first, or name one with --store")
         with _clear_errors(folder):
-            # A write-ahead log needs a writable folder even to be read, unless there is none.
+            # A database with a write-ahead log can be read only in a writable folder.
             readable = os.access(folder, os.W_OK) or (folder / "store.sqlite-wal").exists()
             mode = "mode=rw" if readable else "mode=ro&immutable=1"
             uri = f"{file.resolve().as_uri()}?{mode}"
@@ -178,7 +178,7 @@ class Store:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Held while trials run: two runs on one store would do the same work twice."""
+        """A lock held while trials run: two runs on one store would do the same work twice."""
         with open(self.folder / ".lock", "w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -194,7 +194,7 @@ class Store:
     def begin_run(
         self, study: str, reference: str, settings: Settings, seeds: Sequence[int], workers: int
     ) -> int:
-        """Note that `study`, loaded from `reference`, is being run with these settings."""
+        """Record that a run of `study`, loaded from `reference`, has begun with these settings."""
         with self._db:
             cursor = self._db.execute(
                 "INSERT INTO runs (study, reference, preset, overrides, seeds, workers, started)"
@@ -262,7 +262,7 @@ class Store:
         return done & {t.id for t in trials}
 
     def references(self) -> list[str]:
-        """What the studies that have been run were last loaded from, in the order of first run."""
+        """Where each study was last loaded from, in the order of their first runs."""
         rows = self._db.execute(
             "SELECT reference, max(id) FROM runs GROUP BY study ORDER BY min(id)"
         )
@@ -279,7 +279,7 @@ class Store:
         return Settings(row[0], json.loads(row[1])) if row else None
 
     def results(self, study: str, settings: Settings, code: str = "") -> Results:
-        """Every finished trial of `study`, with this code and these settings, whatever its seed."""
+        """Every finished trial of `study` with this code and these settings, over all seeds."""
         where = "study = ? AND preset = ? AND overrides = ? AND code = ?"
         chosen = (study, settings.preset, canonical(settings.overrides), code)
         metrics: dict[str, dict[str, float]] = {}
@@ -327,7 +327,7 @@ class Store:
         return [json.loads(row[0]) for row in rows]
 
     def last_run(self, study: str) -> dict[str, Any]:
-        """When, with how many workers and in how many seconds `study` was run last."""
+        """Start, number of workers and seconds of the last run of `study`."""
         row = self._db.execute(
             "SELECT started, workers, seconds FROM runs WHERE study = ? ORDER BY id DESC LIMIT 1",
             (study,),
@@ -335,7 +335,7 @@ class Store:
         return dict(zip(("started", "workers", "seconds"), row or ("", 0, None), strict=True))
 
     def measurements(self) -> Iterator[dict[str, Any]]:
-        """Every metric and every point of every curve, one row each."""
+        """One row per measurement: every metric, and every point of every curve."""
         columns = "t.study, t.preset, t.overrides, t.condition, t.seed, t.id"
         names = ("study", "preset", "overrides", "condition", "seed", "trial")
         for *head, name, value in self._db.execute(

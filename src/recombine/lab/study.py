@@ -145,7 +145,7 @@ class Study:
     question: str
     """One sentence, with a question mark."""
     config: type
-    """A frozen dataclass; one docstring a field. Presets and conditions set its fields."""
+    """A frozen dataclass; one docstring per field. Presets and conditions set its fields."""
     trial: Callable[..., None]
     """`trial(config, key, run)`: a pure function of `config` and the PRNG `key` that reports
     metrics, curves and arrays to `run`, a [`recombine.lab.Run`][]."""

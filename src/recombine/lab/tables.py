@@ -20,7 +20,7 @@ def number(value: float) -> str:
 
 
 def data_table(found: Sequence[dict[str, Any]]) -> Table:
-    """What `describe_data` says of every data set."""
+    """The data sets of `describe_data`, one per row."""
     table = Table(title="data sets", title_justify="left", show_lines=True)
     table.caption = "`recombine data get NAME` gets one that is not here"
     for column in ("data set", "what it is", "read by"):
@@ -38,7 +38,7 @@ def data_table(found: Sequence[dict[str, Any]]) -> Table:
 
 
 def beside_table(study: Study, results: Results) -> Table:
-    """Our numbers beside the paper's; those that there are come first."""
+    """Our numbers beside the paper's; those with results come first."""
     table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
     table.add_column("quantity")
     table.add_column("paper", justify="right")

@@ -24,7 +24,7 @@ REPORT_SECONDS = 0.2
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON; curves keep every bit."""
+    """An outcome as JSON; curves are kept bit for bit."""
 
     def text(array: np.ndarray) -> str:
         return base64.b64encode(array.astype("<f8").tobytes()).decode()
@@ -64,7 +64,7 @@ class _CompileClock:
 def perform(
     trial: Trial, study_reference: str, folder: Path, clock: _CompileClock, listener: Any
 ) -> Outcome:
-    """Carry out one trial. Whatever happens, there is an outcome."""
+    """Carry out one trial. Exceptions become outcomes, too."""
     import jax
 
     from .errors import Diverged
@@ -106,7 +106,7 @@ def perform(
 
 
 def _read_jobs() -> "SimpleQueue[dict[str, Any]]":
-    """Jobs from standard input. When it closes, the engine is gone, and so is this process."""
+    """Jobs from standard input. When it closes, the engine has ended, and this process exits."""
     jobs: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def read() -> None:
@@ -121,7 +121,7 @@ def _read_jobs() -> "SimpleQueue[dict[str, Any]]":
 def main() -> None:
     """Serve jobs until standard input closes."""
     jobs = _read_jobs()
-    # Events have the original standard output for themselves; whatever prints goes to the log.
+    # Only events go to the original standard output; everything printed goes to the log.
     events = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 

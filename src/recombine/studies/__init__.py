@@ -1,4 +1,4 @@
-"""Studies: every published figure and table as a recipe that runs.
+"""Studies: recipes that reproduce published figures and tables.
 
 `STUDIES` registers each by name: the module that assigns `study`. A new study is one file and one
 line here.

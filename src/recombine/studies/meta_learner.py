@@ -1,4 +1,4 @@
-"""What the meta-learning studies share: four models, their hyperparameters, and one trial."""
+"""Parts shared by the meta-learning studies: four models, their hyperparameters, one trial."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Learner:
-    """The size of a model and how it learns: a column of Tables A10 to A12."""
+    """Size and learning rates of a model: a column of Tables A10 to A12."""
 
     layers: int
     """Hidden layers of the base network."""
@@ -39,17 +39,17 @@ class Learner:
     clip: float
     """Largest global norm of the outer gradient."""
     weight_decay: float
-    """Of the slow parameters."""
+    """Weight decay of the slow parameters."""
     inner_steps: int = 10
     """Steps of adaptation."""
 
 
 @dataclass(frozen=True)
 class MetaConfig:
-    """Settings that the meta-learning studies share. 0 is the value of the model's table."""
+    """Settings shared by the meta-learning studies. 0 stands for the value in the model's table."""
 
     model: Name = "linear"
-    """Linear or nonlinear hypernetwork, ANIL or MAML."""
+    """The model: linear or nonlinear hypernetwork, ANIL or MAML."""
     layers: int = 0
     """Hidden layers of the model; 0: as in the table."""
     width: int = 0
@@ -65,42 +65,43 @@ class MetaConfig:
     test_steps: int = 0
     """Steps of adaptation when measuring; 0: as in training."""
     inner_batch: int = 0
-    """Samples a step of adaptation, drawn with replacement; 0: all."""
+    """Samples per adaptation step, drawn with replacement; 0: all."""
     first_order: bool = False
     """Whether inner gradients are treated as constants."""
     generate_biases: bool = True
-    """Whether hypernetworks generate biases, as the published code does; else biases are fast."""
+    """Whether hypernetworks generate biases, as in the published code; else biases are fast
+    parameters."""
     differentiate_norm: bool = False
-    """Whether the normalisation of embeddings is differentiated."""
+    """Whether gradients flow through the normalisation of embeddings."""
     tasks: int = 32
-    """Tasks an outer step."""
+    """Tasks per outer step."""
     steps: int = 4000
     """Outer steps."""
     measure_every: int = 250
     """Outer steps between two measurements; a divisor of `steps`."""
     measured_tasks: int = 128
-    """Tasks of every set that is measured."""
+    """Number of tasks in each set on which measurements are made."""
     decoded_tasks: int = 512
-    """Tasks that decoding is fitted on, and scored on."""
+    """Number of tasks on which decoding is fitted, and on which it is scored."""
     at_once: int = 0
-    """Tasks to work on at a time; 0: all."""
+    """Number of tasks processed at the same time; 0: all."""
 
     def learner(self, table: Mapping[str, Learner]) -> Learner:
-        """The model's column of `table`, with what this config sets itself."""
+        """The model's column of `table`, with the values that this config overrides."""
         names = ("layers", "width", "embedding", "outer_rate", "inner_rate", "inner_steps")
         own = {name: getattr(self, name) for name in names if getattr(self, name)}
         return replace(table[self.model], **own)
 
 
 def check_training(steps: int, measure_every: int, held_out: float) -> None:
-    """Refuse settings with which no training, or no hold-out, is possible."""
+    """Refuse settings that make training or a hold-out impossible."""
     if not 0 < held_out < 1:
         raise ValueError(f"held_out={held_out:g} is not between 0 and 1")
     check_intervals(steps, measure_every=measure_every)
 
 
 def check_modules(M: int, K: int, held_out: float, layers: int = 1) -> None:
-    """Refuse numbers of modules that cannot be mixed, or not with so many combinations held out."""
+    """Refuse K of M modules that cannot be mixed, or hold-outs that leave a module untrained."""
     if not 1 <= K <= M:
         raise ValueError(f"K={K} of M={M} modules cannot be mixed; use 1 <= K <= M")
     combinations = splits.count_codes(M, K, layers)
@@ -113,16 +114,16 @@ def check_modules(M: int, K: int, held_out: float, layers: int = 1) -> None:
 
 
 class World(NamedTuple):
-    """What a study measures its meta-learners on."""
+    """The tasks and measurements of a study of meta-learners."""
 
     task: "AbstractTask"
     """Training tasks."""
     held_out: "Mapping[str, AbstractTask]"
     """Other sets of tasks by name; `ood` holds the held-out combinations."""
     loss: Callable
-    """Of predictions and examples."""
+    """Loss of predictions on examples."""
     measures: Mapping[str, Callable]
-    """What else is measured of them."""
+    """Further measurements of predictions on examples, by name."""
     inputs: int
     outputs: int
 
@@ -199,7 +200,7 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
 
 
 def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) -> None:
-    """How well adapted fast parameters tell which modules are behind a held-out task."""
+    """R² of decoding the modules of held-out tasks from adapted fast parameters."""
     import equinox as eqx
     import jax
     from jax.flatten_util import ravel_pytree
@@ -225,7 +226,7 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
 
 
 def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str):
-    """One panel a condition, one column a model, every seed a point."""
+    """A figure with one panel per condition, one column per model and one point per seed."""
     figure = figures.panels(*conditions, x="", y=y)
     for panel, condition in enumerate(conditions.values()):
         runs = results.where(**condition)
@@ -239,7 +240,7 @@ def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[
 
 
 def draw_learning(results: Results, curve: str, y: str, **condition: Any):
-    """A measurement over the training of every model."""
+    """A figure of one measurement during training, for every model."""
     runs = results.where(**condition)
     figure = figures.panels("", x="outer step", y=y)
     for color, name in enumerate(m for m in MODELS if m in runs.values("model")):
@@ -249,6 +250,6 @@ def draw_learning(results: Results, curve: str, y: str, **condition: Any):
 
 
 def accuracy_measure(prediction, examples):
-    """The fraction of counted samples whose largest output is that of the target."""
+    """The weighted fraction of samples whose largest output is the target's."""
     right = prediction.argmax(-1) == examples.y.argmax(-1)
     return learning.counted_mean(right.astype(examples.weight.dtype), examples.weight)

@@ -1,4 +1,4 @@
-"""The vocabulary of every study's figures: one look, a handful of words.
+"""Figures of studies: a few functions that give all figures one look.
 
 A figure is made with `panels`, `heatmaps` or `graph`, and filled with the `add_...` functions.
 plotly itself is imported when the first figure is drawn.

@@ -27,7 +27,7 @@ def graph(
 
     - `nodes`: name to layer and label (its width, say).
     - `edges`: source, target and label.
-    - `highlight`: the edges to colour, with or without their labels.
+    - `highlight`: the edges to colour, as (source, target) with or without label.
     """
     import plotly.graph_objects as go
 
@@ -96,7 +96,7 @@ def graph(
 
 
 def _places(nodes: Mapping[str, tuple[int, str]]) -> dict[str, tuple[float, float]]:
-    """Each layer a column, its nodes from top to bottom around the middle."""
+    """Positions of nodes: one column per layer, its nodes centred from top to bottom."""
     if not nodes:
         raise ValueError("a graph needs nodes")
     layers: dict[int, list[str]] = {}
@@ -110,7 +110,7 @@ def _places(nodes: Mapping[str, tuple[int, str]]) -> dict[str, tuple[float, floa
 
 
 def _bends(edges: Sequence[Edge], places: dict[str, tuple[float, float]]) -> list[float]:
-    """How far each edge bows, so that it meets neither its parallels nor the nodes between."""
+    """How far each edge bends to avoid parallel edges and the nodes between."""
     seen: dict[tuple[str, str], int] = {}
     bends = []
     for source, target, _ in edges:
@@ -138,7 +138,7 @@ def _line(start: tuple[float, float], end: tuple[float, float], bend: float) -> 
 
 
 def _arrows(lines: list[np.ndarray], color: str, width: float) -> "list[go.Scatter]":
-    """All lines as one trace, all heads as another."""
+    """All lines as one trace, all arrow heads as another."""
     import plotly.graph_objects as go
 
     gap = np.full((1, 2), np.nan)

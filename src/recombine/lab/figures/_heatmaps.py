@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_PANELS = 8
-"""More heat maps than this become the tiles of one image: smaller, and quicker to draw."""
+"""The largest number of panels; more heat maps become tiles of one image, which draws faster."""
 
 # Pixels.
 WIDEST, PANEL, NARROW_PANEL = 900, 250, 215
@@ -39,22 +39,22 @@ def heatmaps(
     smooth: bool = False,
     stretched: bool = False,
 ) -> "go.Figure":
-    """A grid of heat maps, the first row of each array at the top, or as `along` says.
+    """A grid of heat maps, with the first row of each array at the top unless `along` is numbers.
 
     **Arguments:**
 
     - `arrays`: each `[rows, columns]`.
-    - `titles`: one an array.
-    - `columns`: how many stand side by side.
-    - `x`, `y`: what runs along the axes; of the whole grid where there are many heat maps.
+    - `titles`: one per array.
+    - `columns`: how many heat maps stand side by side.
+    - `x`, `y`: axis titles, of each panel or of the whole image of tiles.
     - `diverging`: whether zero is the middle of the colour scale.
-    - `shared_scale`: whether one colour means one number in all of them.
-    - `framed`: which ones get a frame.
-    - `across`: where the columns are, or what they are called; the same in all of them.
-    - `along`: the same of the rows. Rows at numbers run upwards, all others downwards.
-    - `blue_is_high`: turn the diverging scale round, so that blue stands for positive numbers.
-    - `smooth`: blend neighbouring cells into each other: samples of a smooth function.
-    - `stretched`: all panels are squares, whatever their rows and columns; else all cells are.
+    - `shared_scale`: whether all heat maps share one colour scale.
+    - `framed`: which heat maps get a frame.
+    - `across`: coordinates or names of the columns, the same in all heat maps.
+    - `along`: coordinates or names of the rows. Rows at numbers run upwards, all others downwards.
+    - `blue_is_high`: reverse the diverging scale, so that blue stands for positive numbers.
+    - `smooth`: interpolate between cells, for samples of a smooth function.
+    - `stretched`: make all panels squares, whatever their shape; otherwise all cells are squares.
 
     `add_steps` gives the figure a slider. Heat maps with `across` or `along` are never tiles.
     """
@@ -78,7 +78,7 @@ def heatmaps(
 
 
 class _Colors:
-    """The colour scale, and the range of numbers that it stands for."""
+    """The colour scale and the range of numbers that it covers."""
 
     def __init__(self, diverging: bool, blue_is_high: bool = False):
         self.diverging = diverging
@@ -96,7 +96,7 @@ class _Colors:
         return {low: float(finite.min()), high: float(finite.max())}
 
     def axis(self, images: Sequence[np.ndarray], height: float) -> dict[str, Any]:
-        """The colour axis that all `images` share, its bar no longer than need be."""
+        """The colour axis that all `images` share, with a bar that fits `height`."""
         bar = {"lenmode": "pixels", "len": min(260, height)}
         return {"colorscale": self.scale, "colorbar": bar, **self.range(images, "cmin", "cmax")}
 
@@ -167,7 +167,7 @@ def _tiles(images, names, frames, columns, x, y, colors: _Colors) -> "go.Figure"
 def _frames(
     corners: list[tuple[int, int]], high: int, wide: int, pad: float, color: str
 ) -> "go.Scatter":
-    """All frames as one line with gaps: a shape each would weigh more than the image."""
+    """All frames as one line with gaps: one shape per frame would be larger than the image."""
     import plotly.graph_objects as go
 
     gap = float("nan")

@@ -1,4 +1,4 @@
-"""What is drawn into panels: seeds, curves, theory, sweeps, the paper's values, levels."""
+"""Marks drawn into panels: seeds, curves, theory, sweeps, the paper's values, levels."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,7 @@ from ._theme import CLEAR, INK, MUTED, PAPER, color_of
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# What is drawn over what, whatever the order of the calls.
+# The drawing order from back to front, whatever the order of the calls.
 LAYERS = ("seeds", "curve", "scatter", "mean", "theory", "reference")
 HOLLOW = ("diamond", "square", "triangle-up", "circle")
 
@@ -28,13 +28,13 @@ def add_seeds(
     panel: int = 0,
     mean: bool = True,
 ) -> None:
-    """Every seed as a thin line and the mean as a thick one, with one entry in the legend.
+    """One thin line per seed and a thick line for the mean, with one entry in the legend.
 
     **Arguments:**
 
     - `x`: `[points]`.
     - `ys`: `[seeds, points]`.
-    - `color`: a place in the palette, or a colour.
+    - `color`: an index into the palette, or a colour.
     - `mean`: whether to draw the mean.
     """
     x, ys = np.asarray(x), np.atleast_2d(np.asarray(ys, float))
@@ -43,7 +43,7 @@ def add_seeds(
     hue = color_of(color)
     seeds = len(ys)
     if seeds > 1 or not mean:
-        # One trace for all seeds, which a missing value separates: quicker to draw than one each.
+        # One trace for all seeds, separated by missing values, draws faster than one per seed.
         apart = np.pad(ys, ((0, 0), (0, 1)), constant_values=np.nan)
         _scatter(
             figure,
@@ -76,13 +76,13 @@ def add_band(
 ) -> None:
     """The mean over seeds as a thick line, and a band of one standard deviation on either side.
 
-    The deviation is that of these seeds, divided by their number (not by one less).
+    The standard deviation is that of these seeds: its variance divides by n, not by n - 1.
 
     **Arguments:**
 
     - `x`: `[points]`.
     - `ys`: `[seeds, points]`.
-    - `color`: a place in the palette, or a colour.
+    - `color`: an index into the palette, or a colour.
     """
     x, ys = np.asarray(x), np.atleast_2d(np.asarray(ys, float))
     if ys.shape[1] != len(x):
@@ -136,7 +136,7 @@ def add_theory(
     panel: int = 0,
     color: int | str | None = None,
 ) -> None:
-    """A prediction: a dashed line over the simulation, of the colour of text unless told."""
+    """A prediction: a dashed line over the simulation, by default in the colour of text."""
     hue = INK if color is None else color_of(color)
     line = {"color": hue, "width": 1.75, "dash": "6px,4px"}
     _scatter(figure, panel, x=np.asarray(x), y=np.asarray(y), name=name, line=line,
@@ -160,7 +160,7 @@ def add_points(
     **Arguments:**
 
     - `x`: `[conditions]`, numbers or words.
-    - `ys`: for each condition one value a seed; a condition without any is left out.
+    - `ys`: one value per seed for each condition; a condition without values is left out.
     - `line`: whether to connect the means.
     """
     if len(x) != len(ys):
@@ -227,12 +227,12 @@ def add_scatter(
     symbol: str = "circle",
     legend: bool = True,
 ) -> None:
-    """Points of a plane, over a heat map or not: `x` and `y` are `[points]`.
+    """Points in a plane, possibly over a heat map: `x` and `y` are `[points]`.
 
     **Arguments:**
 
     - `symbol`: one of plotly's: `"circle"`, `"triangle-up"`, `"square"`...
-    - `legend`: whether the name has an entry in the legend; heat maps leave no room for one.
+    - `legend`: whether the name gets an entry in the legend; heat maps leave no room for one.
     """
     hue = color_of(color)
     marker = {"symbol": symbol, "size": 6, "color": hue, "line": {"color": PAPER, "width": 1}}
@@ -243,7 +243,7 @@ def add_scatter(
 def add_reference(
     figure: "go.Figure", x: ArrayLike, y: ArrayLike, name: str = "paper", *, panel: int = 0
 ) -> None:
-    """The paper's published values: hollow diamonds, other shapes for further series of them."""
+    """The paper's published values as hollow marks, with one shape per series."""
     edge = {"color": INK, "width": 1.75}
     before = list(dict.fromkeys(t.name for t in figure.data if _kind(t) == "reference"))
     nth = before.index(name) if name in before else len(before)
@@ -268,7 +268,7 @@ def add_level(
     panel: int = 0,
     axis: Literal["x", "y"] = "y",
 ) -> None:
-    """A thin labelled line at `value` of the `axis`: horizontal for `"y"`, vertical for `"x"`."""
+    """A thin labelled line at `value` of `axis`: horizontal for `"y"`, vertical for `"x"`."""
     check_panel(figure, panel)
     along = "x" if axis == "y" else "y"
     figure.add_shape(
@@ -295,7 +295,7 @@ def add_level(
 
 
 def _places(x: Any) -> Any:
-    """Abscissae: numbers as an array, anything else as a list of words."""
+    """Abscissae: an array of numbers, or a list of words."""
     array = np.asarray(x)
     return array if array.dtype.kind in "iuf" else [str(place) for place in x]
 
@@ -311,7 +311,7 @@ def _scatter(
     legend: bool = True,
     **properties: Any,
 ) -> None:
-    """Add a trace; of those with one name and colour only the first shows in the legend."""
+    """Add a trace; only the first of equal name and colour appears in the legend."""
     import plotly.graph_objects as go
 
     check_panel(figure, panel)
@@ -328,7 +328,7 @@ def _scatter(
         **{k: v for k, v in properties.items() if v is not None},
     )
     figure.add_trace(trace)
-    # plotly's own `zorder` would draw each level in a subplot of its own, and lose the axis lines.
+    # plotly's own `zorder` would draw each level in a separate subplot and lose the axis lines.
     heights = [_height(t) for t in figure.data]
     if heights != sorted(heights):
         figure.data = sorted(figure.data, key=_height)

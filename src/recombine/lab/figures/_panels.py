@@ -29,19 +29,19 @@ def panels(
     log_y: bool | Sequence[bool] = False,
     shared_y: bool = False,
 ) -> "go.Figure":
-    """An empty figure with one panel a title.
+    """An empty figure with one panel per title.
 
     **Arguments:**
 
-    - `titles`: of the panels; one `""` for a plain figure.
-    - `x`, `y`: axis titles, one for all panels or one each.
+    - `titles`: titles of the panels; a single `""` for a plain figure.
+    - `x`, `y`: axis titles, one for all panels or one per panel.
     - `columns`: how many panels stand side by side; by default up to three.
-    - `log_x`, `log_y`: logarithmic axes, for all panels or each.
-    - `shared_y`: whether one height means one number in all panels.
+    - `log_x`, `log_y`: whether axes are logarithmic, one value for all panels or one per panel.
+    - `shared_y`: whether all panels share the scale of the y axis.
 
     **Returns:**
 
-    The figure. The functions that add to it count its panels from 0, row by row.
+    The figure. Functions that add to it count panels from 0, row by row.
     """
     from plotly.subplots import make_subplots
 
@@ -92,7 +92,7 @@ def check_panel(figure: "go.Figure", panel: int) -> None:
 
 
 def panel_title(title: str, panel: int) -> dict[str, Any]:
-    """An annotation at the upper left of a panel; it follows the panel wherever it stands."""
+    """An annotation at the upper left of a panel, which moves with the panel."""
     return {
         "text": f"<b>{title}</b>",
         "font": {"size": 14, "color": INK},
@@ -124,7 +124,7 @@ def _spacing(rows: int, row_height: int) -> float:
 
 
 def _stacked(count: int, top: int) -> dict[str, Any]:
-    """What changes in the layout where there is room for one column only."""
+    """The changes to the layout if there is room for one column only."""
     whole = count * STACKED + (count - 1) * BETWEEN_ROWS
     layout: dict[str, Any] = {"height": _height(count, STACKED, top)}
     for i in range(count):

@@ -1,4 +1,4 @@
-"""Where the columns and rows of heat maps are: at numbers, at words, or nowhere in particular."""
+"""Coordinates of the columns and rows of heat maps: numbers, words, or none."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 LETTER = 7
-"""Pixels that a letter of a label takes."""
+"""Width of a label's letter in pixels."""
 _LONG = 2
-"""Letters of the longest word that is written across below a column; longer ones stand upright."""
+"""Length of the longest horizontal label of a column; longer ones are turned upright."""
 
 
 class Places:
@@ -24,12 +24,12 @@ class Places:
 
     @property
     def upwards(self) -> bool:
-        """Whether rows run upwards: numbers do, words and mere rows run downwards."""
+        """Whether rows run upwards: rows at numbers do, all others run downwards."""
         return _numbers(self.y)
 
     @property
     def ratio(self) -> float:
-        """Pixels of a unit of y over those of a unit of x, so that cells are squares."""
+        """The ratio of a unit of y to a unit of x, in pixels, that makes cells squares."""
         return _spacing(self.x) / _spacing(self.y)
 
     def check(self, images: Sequence[np.ndarray]) -> None:
@@ -49,7 +49,7 @@ class Places:
         return labels(self.x, 16), labels(self.y, 20)
 
     def trace(self) -> dict[str, Any]:
-        """What a heat map needs to know."""
+        """Properties of a heat map's trace."""
         given = {"x": self.x, "y": self.y}
         return {
             k: v if _numbers(v) else [str(word) for word in v]
@@ -58,7 +58,7 @@ class Places:
         }
 
     def ticks(self, letter: str) -> dict[str, Any]:
-        """What an axis needs to know."""
+        """Properties of an axis."""
         values = self.x if letter == "x" else self.y
         if values is None:
             return {"showticklabels": False}
@@ -71,7 +71,7 @@ class Places:
         }  # fmt: skip
 
     def hover(self, x: str, y: str) -> str:
-        """What a cell says when it is pointed at."""
+        """The hover text of a cell."""
         if not self.any:
             return "row %{y}, column %{x}: %{z:.4~g}<extra></extra>"
         return f"{x or 'column'} %{{x}}, {y or 'row'} %{{y}}: %{{z:.4~g}}<extra></extra>"

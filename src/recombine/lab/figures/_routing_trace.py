@@ -1,4 +1,4 @@
-"""What a network attends to, and which of its columns change, step by step."""
+"""Attention and gates of a network, step by step."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_HEADS = 16
-"""More heads than this are not drawn one by one."""
+"""The largest number of heads that are drawn one by one."""
 
 
 def routing_trace(
@@ -33,15 +33,15 @@ def routing_trace(
     figures.routing_trace(words, trace.attention[:, 0], trace.gates[:, 0])
     ```
 
-    A panel has the largest attention of all heads, targets downwards and sources across, on a scale
-    from 0 to 1. Another has the gates of all channels in each column.
+    One panel shows the largest attention over heads, targets downwards and sources across, on a
+    scale from 0 to 1. Another shows the gates of all channels in each column.
 
     **Arguments:**
 
-    - `words`: the input; what follows them is padding, and not drawn.
+    - `words`: the input; positions after them are padding, and not drawn.
     - `attention`: `[steps, heads, length, length]`.
-    - `gates`: `[steps, length, channels]`; without them there is no panel for them.
-    - `heads`: draw a panel for every head, too.
+    - `gates`: `[steps, length, channels]`; without them, their panel is left out.
+    - `heads`: whether to draw one panel per head, too.
     """
     count = len(words)
     weights = np.asarray(attention, float)[..., :count, :count]
@@ -71,7 +71,7 @@ def routing_trace(
 
 
 def _distinct(words: Sequence[str]) -> list[str]:
-    """Words that come again are followed by spaces of no width: equal ones would be one place."""
+    """Words made unique with zero-width spaces: plotly would draw equal ones as one category."""
     return [word + "\u200b" * list(words[:i]).count(word) for i, word in enumerate(words)]
 
 

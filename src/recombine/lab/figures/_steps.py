@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Pixels.
 SLIDER = 100
 BUTTONS = 12
-"""How far buttons stand above the slider's line, beside its words."""
+"""Height of the buttons above the slider's line."""
 
 SECONDS = 0.6
 """How long each step is shown when played."""
@@ -34,12 +34,12 @@ def add_steps(
     figures.add_steps(figure, [0, 1, 2, 4, 8], maps)
     ```
 
-    At first the figure shows what it showed before: give `heatmaps` the arrays of the last step.
-    All steps share its colour scale, which is widened to the numbers of all of them.
+    The figure first shows the arrays given to `heatmaps`: give it those of the last step.
+    All steps share one colour scale, which covers the numbers of all of them.
 
     **Arguments:**
 
-    - `figure`: of `heatmaps` with a shared scale, and not more of them than become panels.
+    - `figure`: a figure of `heatmaps` with a shared scale and few enough arrays to be panels.
     - `steps`: numbers or words, in order.
     - `arrays`: `[steps, panels, rows, columns]`; a list of lists where panels differ in shape.
     - `word`: what the steps are called.
@@ -60,7 +60,7 @@ def add_steps(
             raise ValueError(f"arrays of shapes {[z.shape for z in frame]}; panels need {shapes}")
     names = [str(step) for step in steps]
     if len(set(names)) < len(names):
-        raise ValueError(f"some of the steps are alike: {', '.join(names)}")
+        raise ValueError(f"some of the steps are equal: {', '.join(names)}")
     _widen(figure, np.concatenate([z.ravel() for frame in values for z in frame]))
     figure.frames = [
         go.Frame(name=name, data=[go.Heatmap(z=z) for z in frame], traces=panels)
@@ -78,7 +78,7 @@ def add_steps(
             {
                 "active": len(names) - 1,
                 "steps": [
-                    {"label": name, "method": "animate", "args": [[name], _at_once(0)]}
+                    {"label": name, "method": "animate", "args": [[name], _animation(0)]}
                     for name in names
                 ],
                 "currentvalue": {
@@ -110,16 +110,16 @@ def add_steps(
                 "bordercolor": RULE,
                 "buttons": [
                     {"label": "▶", "method": "animate",
-                     "args": [None, _at_once(1000 * SECONDS)]},
-                    {"label": "❚❚", "method": "animate", "args": [[None], _at_once(0)]},
+                     "args": [None, _animation(1000 * SECONDS)]},
+                    {"label": "❚❚", "method": "animate", "args": [[None], _animation(0)]},
                 ],
             }
         ],
     )  # fmt: skip
 
 
-def _at_once(milliseconds: float) -> dict[str, Any]:
-    """Frames without transitions between them; `redraw`, or heat maps would stay as they are."""
+def _animation(milliseconds: float) -> dict[str, Any]:
+    """Animation without transitions; heat maps change only with `redraw`."""
     return {
         "mode": "immediate",
         "frame": {"duration": milliseconds, "redraw": True},
@@ -128,7 +128,7 @@ def _at_once(milliseconds: float) -> dict[str, Any]:
 
 
 def _widen(figure: "go.Figure", values: np.ndarray) -> None:
-    """The colour axis covers the numbers of all steps; a scale around zero stays so."""
+    """Widen the colour axis to the numbers of all steps; a scale around zero stays symmetric."""
     axis = figure.layout.coloraxis
     finite = values[np.isfinite(values)]
     if not finite.size:

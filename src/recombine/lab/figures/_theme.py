@@ -18,22 +18,22 @@ PALETTE: tuple[str, ...] = (
 """Colours for conditions without an order. They stay distinct under colour blindness."""
 
 INK = "#1f242d"
-"""Text, theory, the paper's values."""
+"""Colour of text, theory and the paper's values."""
 MUTED = "#667080"
-"""Tick labels, levels, edges of graphs."""
+"""Colour of tick labels, levels and edges of graphs."""
 RULE = "#bcc3ce"
-"""Axis lines."""
+"""Colour of axis lines."""
 GRID = "#e9ecf1"
 PAPER = "#ffffff"
 CLEAR = "rgba(0,0,0,0)"
-"""Inside hollow marks, so that what is below them is seen."""
+"""The inside of hollow marks, which lets marks below them show through."""
 
 SEQUENTIAL = ("#f5f8fb", "#c9dff0", "#8dbfe0", "#4596c9", "#12659f", "#083a63")
-"""From little to much."""
+"""Colours from low to high values."""
 DIVERGING = ("#0b4f86", "#4f9bd0", "#b9d8ec", "#f6f7f8", "#f6c6a8", "#dd7a3c", "#973e05")
-"""From negative over zero to positive."""
+"""Colours from negative through zero to positive values."""
 ORDERED = ("#5a74dd", "#a55cc4", "#d5528a", "#e2754a", "#dba02a")
-"""For lines of ordered conditions: readable on a light and on a dark page."""
+"""Colours for ordered conditions: readable on a light and on a dark page."""
 
 DARK: dict[str, str] = {
     "#0072b2": "#3d9be0",
@@ -68,7 +68,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, s
 
 
 def color_of(color: int | str) -> str:
-    """A place in the palette, which repeats, or a colour that is given outright."""
+    """The colour with this index in the palette, which repeats; or the given colour."""
     return PALETTE[color % len(PALETTE)] if isinstance(color, int) else color
 
 

@@ -1,4 +1,4 @@
-"""Writing the report: pages, figures, data."""
+"""Writes the report: pages, figures, data."""
 
 import importlib.resources
 import json
@@ -30,7 +30,7 @@ HERE = importlib.resources.files(__package__ or "recombine.lab.report")
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A study in the store whose code is not there any more, or not as it was."""
+    """A study in the store whose code is gone or no longer loads."""
 
     reference: str
     reason: str
@@ -83,7 +83,7 @@ def _gather(store: Store) -> tuple[list[StudyPage], list[Unreadable]]:
     for reference in store.references():
         try:
             pages.append(gather(load(reference), store))
-        except Exception as error:  # the other studies still deserve their pages
+        except Exception as error:  # one study that raises must not hide the others
             unreadable.append(Unreadable(reference, _why(reference, error)))
     if not pages and not unreadable:
         raise UserError(f"the store {store.folder} is empty: run a study first")
@@ -98,13 +98,13 @@ def _why(reference: str, error: Exception) -> str:
 
 
 def _family_order(pages: Sequence[StudyPage]):
-    """A key that puts the studies of a family together and changes no order otherwise."""
+    """A sort key that groups studies by family and otherwise keeps their order."""
     order = list(dict.fromkeys(p.study.family for p in pages))
     return lambda page: order.index(page.study.family)
 
 
 def _addresses(pages: Sequence[StudyPage]) -> list[str]:
-    """A path for each page, safe as a file name and unlike any other: `family/study`."""
+    """One path per page, unique and safe as a file name: `family/study`."""
     addresses: list[str] = []
     for page in pages:
         family, _, name = page.study.name.partition("/")
@@ -121,7 +121,7 @@ def _slug(text: str) -> str:
 
 
 def _write_data(folder: Path, address: str, drawing: Drawing) -> str:
-    """Write a figure's data; returns the path from the report's folder, if there is any."""
+    """Write a figure's data. Returns its path in the report's folder, empty without data."""
     if not drawing.json:
         return ""
     content, kind = (drawing.table, "csv") if drawing.table else (drawing.json, "json")
@@ -171,7 +171,7 @@ def _totals(pages: Sequence[StudyPage]) -> dict[str, int]:
 
 
 def _document(pages: Sequence[StudyPage], addresses: Sequence[str], written: datetime) -> Any:
-    """Everything that the pages say in numbers."""
+    """All numbers of the pages as one document."""
     return _finite(
         {
             "recombine": __version__,
@@ -207,7 +207,7 @@ def _number_document(number: Any) -> dict[str, Any]:
 
 
 def _finite(thing: Any) -> Any:
-    """JSON knows no infinity, and no missing number but null."""
+    """`thing` with null for numbers that JSON does not have: infinities and NaN."""
     if isinstance(thing, dict):
         return {k: _finite(v) for k, v in thing.items()}
     if isinstance(thing, (list, tuple)):

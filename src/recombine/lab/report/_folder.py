@@ -1,4 +1,4 @@
-"""The folder that a report goes to: never somebody else's, never half a report."""
+"""The report's folder: other folders are never overwritten, and a report is never half written."""
 
 import shutil
 import tempfile
@@ -9,9 +9,9 @@ from pathlib import Path
 from ..errors import UserError
 
 MARKER = ".recombine-report"
-"""Its presence says that a folder is a report of ours."""
+"""The file that marks a folder as a report."""
 ENTRIES = (MARKER, "assets", "data", "studies", "data.json", "index.html")
-"""All that a report consists of. Whatever else lies in the folder (a `.git`, say) stays."""
+"""The entries of a report. Anything else in the folder (a `.git`, say) stays."""
 
 
 def refuse_foreign(out: Path) -> None:
@@ -28,7 +28,7 @@ def refuse_foreign(out: Path) -> None:
 
 @contextmanager
 def replacing(out: Path) -> Iterator[Path]:
-    """A new folder beside `out`, whose entries take the place of those of `out` at the end."""
+    """A new folder beside `out`, whose entries replace those of `out` at the end."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))

@@ -1,4 +1,4 @@
-"""What the page of one study shows, gathered from the study and the store."""
+"""The content of one study's page, gathered from the study and the store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ VERDICTS = ("holds", "fails", "undecided")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, drawn or not."""
+    """A figure, or the reason why it could not be drawn."""
 
     figure: Figure
     json: str = ""
     table: str = ""
-    """Its data as CSV."""
+    """The figure's data as CSV."""
     height: int = 0
     thumbnail: str = ""
     note: str = ""
@@ -44,12 +44,12 @@ class Judged:
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of the config as it was run."""
+    """A field of the config, with the values of this run."""
 
     name: str
     meaning: str
     values: Sequence[Any]
-    """More than one where conditions differ in it."""
+    """More than one if conditions differ in the field."""
     default: Any
     overridden: bool
 
@@ -65,7 +65,7 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """All that is known of one study at the settings with which it was run last."""
+    """The content of one study's page, at the settings of its last run."""
 
     study: Study
     settings: Settings
@@ -85,7 +85,7 @@ class StudyPage:
 
     @property
     def remarks(self) -> list[str]:
-        """What there is to say of the paper's numbers, each remark once."""
+        """The notes on the paper's numbers, each once."""
         return list(dict.fromkeys(n.paper.note for n in self.numbers if n.paper.note))
 
     @property
@@ -143,7 +143,7 @@ def _drawing(figure: Figure, results: Results) -> Drawing:
         )
     except Missing as missing:
         return Drawing(figure, note=f"Not drawn yet: {missing}.")
-    except Exception as error:  # as above
+    except Exception as error:  # one figure that raises must not hide the others
         return Drawing(figure, note=f"Could not be drawn: {told(error)}.")
 
 
@@ -178,5 +178,5 @@ def _conditions(
 
 
 def _plain(condition: dict[str, Any]) -> dict[str, Any]:
-    """A condition as it comes back from JSON."""
+    """A condition as it is after a round trip through JSON."""
     return {k: list(v) if isinstance(v, tuple) else v for k, v in condition.items()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 DIGITS = 5
-"""Significant digits of the numbers in a page's figures. The table of their data has them all."""
+"""Significant digits of the numbers in a page's figures. The CSV file has all digits."""
 
 COLUMNS = ("panel", "series", "kind", "step", "line", "x", "y", "low", "high", "row", "column",
            "value")  # fmt: skip
@@ -35,7 +35,7 @@ def to_json(figure: "go.Figure") -> str:
 
 
 def to_csv(figure: "go.Figure") -> str:
-    """The numbers that `figure` shows, one row each; empty where it is a drawing."""
+    """The numbers that `figure` shows, one per row; empty for a drawing."""
     titles = _panels(figure)
     blocks = [block for trace in _all_traces(figure.to_dict()) for block in _blocks(trace, titles)]
     used = [c for c in COLUMNS if any(c in b.head or c in b.columns for b in blocks)]
@@ -53,14 +53,14 @@ def to_csv(figure: "go.Figure") -> str:
 
 @dataclass(frozen=True)
 class _Block:
-    """Rows of the table that have some values, the `head`, in common."""
+    """Rows of the table that share the values in `head`."""
 
     head: dict[str, Any]
     columns: dict[str, Sequence[Any]]
 
 
 def _styled(figure: "go.Figure") -> "go.Figure":
-    """A figure without a look of its own gets that of the others."""
+    """The figure, with our template unless it has its own."""
     import plotly.io
 
     from ..figures import template
@@ -132,7 +132,7 @@ def _panels(figure: "go.Figure") -> list[str]:
 
 
 def _all_traces(figure: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The traces of a figure; of those that change over its steps, all versions."""
+    """The traces of a figure, with every version of those that change over its steps."""
     frames = figure.get("frames") or ()
     changing = {i for frame in frames for i in frame["traces"]}
     for i, trace in enumerate(figure["data"]):
@@ -161,7 +161,7 @@ def _blocks(trace: dict[str, Any], titles: list[str]) -> Iterator[_Block]:
 
 
 def _is_decoration(trace: dict[str, Any]) -> bool:
-    """Frames, labels and the like: they have no name, and nothing to tell when pointed at."""
+    """Whether a trace is a frame, a label or the like: without name and hover text."""
     nameless = not trace.get("name") and trace.get("hoverinfo") == "skip"
     return nameless or "text" in str(trace.get("mode"))
 
@@ -180,15 +180,15 @@ def _points(head: dict[str, Any], trace: dict[str, Any]) -> Iterator[_Block]:
             "low": [y - b for y, b in zip(ys, below, strict=True)],
             "high": [y + a for y, a in zip(ys, above, strict=True)],
         }
-    there = np.array([y is not None and y == y for y in ys], bool)
+    present = np.array([y is not None and y == y for y in ys], bool)
     if head.get("kind") == "seeds" and trace.get("mode") == "lines":
-        columns["line"] = (1 + np.cumsum(~there)).tolist()
-    if there.any():
-        yield _Block(head, {k: list(compress(v, there)) for k, v in columns.items()})
+        columns["line"] = (1 + np.cumsum(~present)).tolist()
+    if present.any():
+        yield _Block(head, {k: list(compress(v, present)) for k, v in columns.items()})
 
 
 def _cells(head: dict[str, Any], z: np.ndarray, tiles: dict[str, Any] | None) -> Iterator[_Block]:
-    """The cells of a heat map, or those of every tile of an image of many."""
+    """The cells of a heat map; of an image of tiles, the cells of each tile."""
     corners = tiles["corners"] if tiles else [(0, 0)]
     high, wide = (tiles["rows"], tiles["columns"]) if tiles else z.shape
     rows, columns = np.indices((high, wide)).reshape(2, -1).tolist()

@@ -53,7 +53,7 @@ def value(thing: Any) -> str:
 
 
 def words(key: str) -> str:
-    """A name of the program's as words."""
+    """An identifier as words: `_` becomes a space."""
     return key.replace("_", " ")
 
 
@@ -70,7 +70,7 @@ class Evidence:
 
 
 def evidence(thing: Any) -> Evidence:
-    """Plain values as text; records of one form as a table; anything else as pairs, in depth."""
+    """Plain values as text, records with the same fields as a table, all else as nested pairs."""
     if isinstance(thing, dict) and thing:
         if _is_table(thing.values()):
             header = list(next(iter(thing.values())))
@@ -90,7 +90,7 @@ def evidence(thing: Any) -> Evidence:
 
 
 def _is_table(things: Any) -> bool:
-    """Whether these are records with the same fields, all of them plain."""
+    """Whether these are records with the same fields and plain values."""
     things = list(things)
     return (
         all(isinstance(t, dict) and t for t in things)
@@ -100,7 +100,7 @@ def _is_table(things: Any) -> bool:
 
 
 def _is_short(thing: Any) -> bool:
-    """Whether a cell of a table has room for it: a value, or a range."""
+    """Whether `thing` fits into a table's cell: a value, or a range."""
     if isinstance(thing, (list, tuple)):
         return len(thing) <= 2 and not _holds_records(thing)
     return not isinstance(thing, dict)
@@ -111,7 +111,7 @@ def _holds_records(things: Any) -> bool:
 
 
 def markdown(text: str) -> Markup:
-    """A study's notes. Their headings come below the page's own; pictures and HTML stay text."""
+    """A study's notes as HTML. Headings rank below the page's own; pictures and HTML stay text."""
     parser = _markdown()
     tokens = parser.parse(text)
     for token in tokens:
@@ -121,7 +121,7 @@ def markdown(text: str) -> Markup:
 
 
 def inline(text: str) -> Markup:
-    """A line of text in which only `code` is marked."""
+    """A line of text as HTML, with `code` as the only markup."""
     return Markup(_code_only().renderInline(text))
 
 

@@ -16,7 +16,7 @@ CELLS = (20, 32)
 
 
 def thumbnail(figure: "go.Figure") -> str:
-    """An SVG element; empty where the figure has nothing of the kinds that can be shown so."""
+    """An SVG element; empty if the figure has neither lines, points nor heat maps."""
     traces = [t for t in figure.data if getattr(t, "xaxis", None) in (None, "x")]
     images = [t for t in traces if t.type == "heatmap"]
     if images:
@@ -50,7 +50,7 @@ def _kind(trace: Any) -> str:
 
 
 def _color(color: Any) -> str:
-    """A colour that the page may exchange for its counterpart in dark mode."""
+    """A colour as a CSS variable, which dark mode redefines."""
     if color == CLEAR:
         return "none"
     text = color if isinstance(color, str) and color.startswith("#") else INK
@@ -60,7 +60,7 @@ def _color(color: Any) -> str:
 
 
 def _points(trace: Any, layout: Any) -> np.ndarray | None:
-    """A trace's points `[points, 2]`, on the scale of their axes; none where they are words."""
+    """A trace's points `[points, 2]`, on the scale of their axes; None if they are words."""
     try:
         x, y = np.asarray(trace.x, float), np.asarray(trace.y, float)
     except (TypeError, ValueError):
@@ -97,10 +97,10 @@ def _marks(trace: Any, points: np.ndarray) -> list[str]:
 
 def _unbroken(points: np.ndarray) -> list[np.ndarray]:
     """The parts between missing values, thinned: a thumbnail has few pixels."""
-    there = np.isfinite(points).all(axis=1)
+    finite = np.isfinite(points).all(axis=1)
     parts = [
         points[[i for i, _ in part]]
-        for present, part in groupby(enumerate(there), key=lambda pair: pair[1])
+        for present, part in groupby(enumerate(finite), key=lambda pair: pair[1])
         if present
     ]
     return [
@@ -113,24 +113,24 @@ def _path(points: np.ndarray) -> str:
 
 
 def _cells(trace: Any, colorscale: Any, upwards: bool) -> list[str]:
-    """The upper left of a heat map, in the few colours that its scale is made of."""
+    """The upper left part of a heat map, in the colours that define its scale."""
     z = np.asarray(trace.z, float)[:: -1 if upwards else 1]
     z = z if trace.meta else z[:: -(-z.shape[0] // CELLS[0]), :: -(-z.shape[1] // CELLS[1])]
     z = z[: CELLS[0], : CELLS[1]]
-    there = np.isfinite(z)
-    if not there.any():
+    finite = np.isfinite(z)
+    if not finite.any():
         return []
-    low, high = z[there].min(), z[there].max()
+    low, high = z[finite].min(), z[finite].max()
     colors = [color for _, color in colorscale]
     if len(colors) % 2:  # a scale with a middle
         high = max(abs(low), abs(high))
         low = -high
     levels = np.zeros(z.shape, int)
-    levels[there] = np.round((z[there] - low) / ((high - low) or 1) * (len(colors) - 1))
+    levels[finite] = np.round((z[finite] - low) / ((high - low) or 1) * (len(colors) - 1))
     size = min(WIDE / z.shape[1], HIGH / z.shape[0])
     paths: dict[int, list[str]] = {}
     for row in range(z.shape[0]):
-        runs = groupby(range(z.shape[1]), key=lambda c, r=row: levels[r, c] if there[r, c] else -1)  # type: ignore[misc]
+        runs = groupby(range(z.shape[1]), key=lambda c, r=row: levels[r, c] if finite[r, c] else -1)  # type: ignore[misc]
         for level, run in runs:
             columns = list(run)
             if level >= 0:

@@ -31,7 +31,7 @@ SIZES = grid(
 
 
 def of_table(results: Results) -> Results:
-    """The trials of models as they stand in the table."""
+    """The trials of models with the sizes of the table."""
     return replace(results, records=tuple(r for r in results.records if "width" not in r.condition))
 
 
@@ -74,7 +74,7 @@ def hypernetworks_lead(metric: str):
         lead = min(found[m] for m in HYPERNETWORKS) - max(found[m] for m in MONOLITHIC)
         evidence = {
             "mean on held-out goals": found,
-            "worse hypernetwork less better monolithic model (bound: above 0)": lead,
+            "worse hypernetwork minus better monolithic model (bound: above 0)": lead,
         }
         return Judgement(lead > 0, evidence)
 
@@ -98,7 +98,7 @@ def hypernetworks_lose_more(metric: str):
 
 
 def best_rate(results: Results, model: str, embedding: int, width: int) -> Results:
-    """The trials of a size with the learning rate that is best on held-out goals."""
+    """The trials of one size, with the learning rate that is best on held-out goals."""
     runs = of_sizes(results).where(model=model, embedding=embedding, width=width)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
@@ -120,7 +120,7 @@ def size_matters_little(results: Results) -> Judgement:
         spread[model] = max(accuracy.values()) - min(accuracy.values())
     evidence = {
         "mean accuracy on held-out goals": found,
-        "largest less smallest (bound: at most 0.1)": spread,
+        "largest minus smallest (bound: at most 0.1)": spread,
     }
     return Judgement(max(spread.values()) <= 0.1, evidence)
 
@@ -164,7 +164,7 @@ ACCURACY, EXACT = "accuracy on held-out goals", "exact paths to held-out goals"
 
 study = Study(
     name="goals/support",
-    title="One demonstration of a goal never seen: who recombines mazes, objects and actions?",
+    title="One demonstration of an unseen goal: who recombines mazes, objects and actions?",
     source=Source(DOCUMENT, "Figures 4E, 4F, A9 and A10"),
     question="Do meta-learned hypernetworks pursue goals whose combination they never trained on "
     "better than monolithic meta-learners, and do they owe it to compositional support?",

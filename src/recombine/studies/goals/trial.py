@@ -1,4 +1,4 @@
-"""What one trial of the goal studies does, and the hyperparameters of Table A12."""
+"""The trial of the goal studies, and the hyperparameters of Table A12."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ MINI = {
     "anil": Learner(2, 128, 0, 0.001, 0.01, 2.0, 0.001, inner_steps=20),
     "maml": Learner(2, 48, 0, 0.001, 0.01, 1.0, 0.001),
 }
-"""For mazes of 5 by 5 cells: hypernetworks as in the paper, the others narrower."""
+"""Hyperparameters for mazes of 5 by 5 cells: hypernetworks as in the paper, others narrower."""
 TABLES = {"mini": MINI, "paper": PAPER}
 
 
@@ -32,29 +32,29 @@ class Config(MetaConfig):
     """Settings of the goal studies."""
 
     tasks: int = 8
-    """Goals an outer step."""
+    """Goals per outer step."""
     measure_every: int = 500
     """Outer steps between two measurements; a divisor of `steps`."""
     table: Literal["mini", "paper"] = "mini"
-    """Which table of model sizes and learning rates."""
+    """The table of model sizes and learning rates."""
     support: Literal["compositional", "non-compositional"] = "compositional"
-    """Whether a random part of the goals is held out, or all goals in one quadrant."""
+    """The support: a random part of the goals is held out, or all goals in one quadrant."""
     mazes: int = 2
-    """How many mazes there are."""
+    """Number of mazes."""
     size: int = 5
-    """Rows and columns of a maze, an odd number."""
+    """Number of rows and of columns of a maze; odd."""
     objects: int = 3
-    """How many types of objects there are."""
+    """Number of object types."""
     interactions: int = 2
-    """How many interactions there are."""
+    """Number of interactions."""
     distractors: int = 2
-    """Objects besides the target."""
+    """Number of objects besides the target."""
     min_distance: int = 5
-    """Fewest steps between agent and target."""
+    """Smallest number of steps between agent and target."""
     padded: int = 17
-    """Steps of a padded demonstration; 0: as many as the longest has."""
+    """Steps of a padded demonstration; 0: those of the longest one."""
     collisions: bool = False
-    """Whether distractors may lie where target or agent is, as in the published code."""
+    """Whether distractors may lie on the target or the agent, as in the published code."""
     held_out: float = 0.25
     """Fraction of goals held out with compositional support."""
 
@@ -69,7 +69,7 @@ def _score(name: str, prediction, examples):
 MEASURES = {
     name: partial(_score, name) for name in ("accuracy", "exact_path", "first_step", "last_step")
 }
-"""What is measured of a demonstration, by name."""
+"""Measurements on a demonstration, by name."""
 
 
 def split_of(config: Config, *, key) -> "splits.Split":
@@ -81,7 +81,7 @@ def split_of(config: Config, *, key) -> "splits.Split":
 
 
 def world_of(config: Config, *, key) -> World:
-    """The mazes, the goals that are trained in them, and those that are held out."""
+    """The mazes, with their trained and their held-out goals."""
     import jax
 
     of_split, of_mazes = jax.random.split(key)
@@ -118,7 +118,7 @@ def majority_accuracy(task: "tasks.AbstractTask", size: int, *, key):
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Meta-learn from demonstrations; measure how goals seen and unseen are pursued."""
+    """Meta-learn from demonstrations; measure accuracy on trained and held-out goals."""
     import equinox as eqx
     import jax
 
@@ -143,4 +143,4 @@ SMOKE_SETTINGS = {
     "measured_tasks": 4,
     "decoded_tasks": 32, "tasks": 2, "layers": 1, "width": 8, "inner_steps": 2,
 }  # fmt: skip
-"""A few steps in one small maze."""
+"""Settings of the smoke preset: a few steps in one small maze."""

@@ -1,4 +1,4 @@
-"""Section 4 and Figures 1 and 2: what one gradient step makes of an input to be ignored."""
+"""Section 4 and Figures 1 and 2: one gradient step, and an input that should be ignored."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,25 +22,25 @@ from .first_step_trial import VALUES, Config, trial
 
 SETTINGS = {"A": "A: X2 is informative", "B": "B: X2 is random"}
 ERRORS = 3
-"""A simulation confirms a number within so many standard errors."""
+"""Number of standard errors within which a simulation confirms a number."""
 MEASURED = {"A": (0.384, 0.356, 0.347, 0.346), "B": (0.159, 0.051, 0.017, 0.005)}
 """Ratios that an independent implementation found for batches of 10² to 10⁵."""
 MEASURED_ON = 50
-"""On so many initialisations."""
+"""Number of initialisations behind the known ratios."""
 ROUNDED = 0.0005
 KEPT = 0.8
-"""In A, the ratio on the largest batch is at least so much of that on a hundredth of it."""
+"""Smallest ratio in A on the largest batch, relative to that on a hundredth of it."""
 EXPONENT = (-0.6, -0.4)
 VANISHED = 0.01
 SAME = 1e-6
 SAME_GRADIENT = 1e-5
 CANCELLED = 0.1
-"""Terms cancel if their sum is shorter than this part of the longest."""
+"""Terms cancel if their sum is shorter than this fraction of the longest one."""
 RARELY = 0.05
 
 
 def ratios(results: Results, setting: str) -> np.ndarray:
-    """|ΔW| on X2 over that on X1, of all initialisations of all seeds: `[batches, networks]`."""
+    """Ratio of |ΔW| on X2 to |ΔW| on X1, over all initialisations: `[batches, networks]`."""
     return np.concatenate(list(results.array("ratio", setting=setting)), axis=1)
 
 
@@ -54,7 +54,7 @@ def step_uses_x2(results: Results) -> Judgement:
     evidence = {
         "largest mean |∂Ŷ/∂X2| before (bound: exactly 0)": before,
         "smallest after one step in A (bound: above 0)": after.min(),
-        "mean after": after.mean(),
+        "mean after one step in A": after.mean(),
     }
     return Judgement(bool(before == 0 and after.min() > 0), evidence)
 
@@ -74,7 +74,7 @@ def vanishes_in_b(results: Results) -> Judgement:
     slope = np.polyfit(np.log(batches(results)), np.log(mean), 1)[0]
     evidence = {
         "mean ratio by batch": mean,
-        f"on the largest (bound: below {VANISHED:g})": mean[-1],
+        f"ratio on the largest batch (bound: below {VANISHED:g})": mean[-1],
         f"exponent of the batch (bound: {EXPONENT[0]:g} to {EXPONENT[1]:g})": slope,
     }
     return Judgement(bool(mean[-1] < VANISHED and EXPONENT[0] < slope < EXPONENT[1]), evidence)
@@ -182,7 +182,7 @@ def proposition_1(results: Results) -> Judgement:
 
 
 def distances(results: Results, setting: str) -> np.ndarray:
-    """How far simulations are from closed forms, in standard errors."""
+    """Distances between simulations and closed forms, in standard errors."""
     found = np.concatenate(list(results.array("simulated", setting=setting)))
     exact = results.array("closed_forms", setting=setting)[0]
     deviation = found.std(axis=0, ddof=1)
@@ -214,7 +214,7 @@ def draw_ratio(results: Results):
         means = results.array("ratio", setting=setting).mean(axis=2)
         figures.add_points(figure, places, list(means.T), title, color=color)
         known = MEASURED[setting][: len(places)]
-        figures.add_reference(figure, places[: len(known)], known, "found before")
+        figures.add_reference(figure, places[: len(known)], known, "other implementation")
     return figure
 
 
@@ -263,7 +263,7 @@ def draw_cosines(results: Results):
 
 study = Study(
     name="gradient-resistance/first-step",
-    title="One gradient step, and an input to be ignored",
+    title="One gradient step, and an input that should be ignored",
     source=Source(DOCUMENT, "Section 4, Figures 1 and 2"),
     question="Does one gradient step make a model depend on an input that its target does not "
     "need?",
@@ -363,14 +363,15 @@ study = Study(
         ),
         Claim(
             "gain-informs",
-            "After the first step that lowers the loss, outputs in ten bins tell something of the "
-            "target in every run: I(Y; Ŷ) > 0.",
+            "After the first step that lowers the loss, outputs in ten bins are informative about "
+            "the target in every run: I(Y; Ŷ) > 0.",
             "Proposition 2",
             gain_informs("bins"),
         ),
         Claim(
             "gain-informs-by-signs",
-            "The same for the answers themselves, the signs of outputs.",
+            "After the first step that lowers the loss, the answers themselves, the signs of "
+            "outputs, are informative about the target in every run: I(Y; Ŷ) > 0.",
             "Proposition 2",
             gain_informs("signs"),
         ),
@@ -400,28 +401,28 @@ study = Study(
         ),
         Figure(
             "ratio",
-            "Change of weights on the input to be ignored",
-            "Mean over initialisations of mean |ΔW| on X2 over that on X1, one point a seed. The "
+            "Change of weights on the input that should be ignored",
+            "Mean over initialisations of mean |ΔW| on X2 over that on X1, one point per seed. The "
             "network ignores X2 before the step. Diamonds: an independent implementation.",
             draw_ratio,
         ),
         Figure(
             "dependence",
-            "Dependence on the input to be ignored after one step",
-            "Before the step it is exactly 0. Mean over initialisations, one point a seed.",
+            "Dependence on the input that should be ignored, after one step",
+            "Before the step it is exactly 0. Mean over initialisations, one point per seed.",
             draw_dependence,
         ),
         Figure(
             "information",
-            "What predictions tell of targets and inputs",
-            "Proposition 2: I(Y; Ŷ) stays below I(X; Ŷ). Predictions are signs of outputs, or the "
-            "one of ten bins that they lie in; inputs are the training points.",
+            "Information of predictions about targets and inputs",
+            "Proposition 2: I(Y; Ŷ) stays below I(X; Ŷ). Predictions are signs of outputs, or "
+            "outputs in ten bins; inputs are the training points.",
             draw_information,
         ),
         Figure(
             "cosines",
             "Do the terms of two outputs cancel?",
-            "Cosine between the parts of the gradient that come from Ŷ1 and from Ŷ2, one point a "
+            "Cosine between the parts of the gradient that come from Ŷ1 and from Ŷ2, one point per "
             "network. They cancel at −1.",
             draw_cosines,
         ),

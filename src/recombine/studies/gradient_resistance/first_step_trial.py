@@ -1,4 +1,4 @@
-"""What the study of the first gradient step does: the propositions, one after another."""
+"""The trial of the first-step study: checks of the propositions, one after another."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 HIDDEN = (8, 8, 8)
 BLOCK = 1000
-"""Points that are drawn at a time."""
+"""Number of points drawn at a time."""
 LOOKED_AT = 100
-"""Points at which derivatives are taken."""
+"""Number of points at which derivatives are taken."""
 LINEAR_BATCH = 500
 BINS = 10
-"""Equal parts of [−1, 1] into which outputs are sorted."""
+"""Number of equal bins of [−1, 1] into which outputs are sorted."""
 TURN = np.array([[0.8, -0.6], [0.6, 0.8]], np.float32)
 """How the oracles' components are mixed into inputs and outputs."""
 VALUES = (
@@ -47,30 +47,30 @@ VALUES = (
 
 @dataclass(frozen=True)
 class Config:
-    """The toy in the paper's coordinates, and how much of everything is drawn."""
+    """Settings of the first-step study, on the toy in the paper's coordinates."""
 
     setting: Literal["A", "B"] = "A"
-    """A: X2 tells something of the target. B: it is random."""
+    """A: X2 is informative about the target. B: it is random."""
     initialisations: int = 50
-    """Networks that take a first step, each on a batch of its own."""
+    """Number of networks that take a first step, each on its own batch."""
     batches: tuple[int, ...] = (100, 1000, 10_000, 100_000)
-    """Sizes of the batch."""
+    """Batch sizes."""
     linear_batches: int = 200
-    """Batches of 500 points for the linear model."""
+    """Number of batches of 500 points for the linear model."""
     draws: int = 10_000
-    """Points in each of the simulations that closed forms are held against."""
+    """Points per simulation with which closed forms are compared."""
     simulations: int = 20
-    """How many there are."""
+    """Number of simulations."""
     points: int = 187
-    """Training points of the run that information is followed along."""
+    """Training points of the run along which information is measured."""
     steps: int = 64
-    """Its passes over them."""
+    """Passes of that run over its points."""
     learning_rate: float = 0.1
-    """Of the first step, and of the run."""
+    """Learning rate of the first step and of the run."""
 
 
 def trial(config: Config, key: PRNGKeyArray, run: Run) -> None:
-    """Take first steps, and look at what they do to a model that ignores X_2."""
+    """Take first steps from models that ignore X_2, and measure what changes."""
     import equinox as eqx
     import jax
 
@@ -89,7 +89,7 @@ def trial(config: Config, key: PRNGKeyArray, run: Run) -> None:
 
 
 def network(outputs: int = 1, *, key: PRNGKeyArray) -> models.MLP:
-    """ReLU, a tanh at the end, weights uniform on ±0.5, biases 0.1."""
+    """A ReLU network with a tanh output, weights uniform on ±0.5 and biases 0.1."""
     import jax.numpy as jnp
 
     sizes = (2, *HIDDEN, outputs)
@@ -97,7 +97,7 @@ def network(outputs: int = 1, *, key: PRNGKeyArray) -> models.MLP:
 
 
 def report_first_steps(run: Run, config: Config, task: tasks.QuadrantToy, key) -> None:
-    """Proposition 4: how first-layer weights and derivatives move, by size of the batch."""
+    """Proposition 4: how first-layer weights and derivatives change, by batch size."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -118,8 +118,8 @@ def first_steps(
 ) -> probes.FirstStep:
     """The first step of a network for every key, on a batch of `size` points of its own.
 
-    Points are drawn in blocks, and blocks beyond the batch passed over: one program serves batches
-    of all sizes.
+    Points are drawn in blocks, and blocks beyond the batch are skipped: one program serves all
+    batch sizes.
     """
     import jax
     import jax.numpy as jnp
@@ -152,7 +152,7 @@ def first_weights(model: models.MLP) -> Array:
 
 
 def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndarray) -> None:
-    """Proposition 5: cross weights of a linear model with an output for each component."""
+    """Proposition 5: cross weights of a linear model with one output per component."""
     import equinox as eqx
     import jax.numpy as jnp
 
@@ -167,7 +167,7 @@ def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndar
 
 
 def linear_steps(x: Array, y: Array) -> dict[str, theory.LinearFirstStep]:
-    """First steps from zero weights, one for every batch; with biases of zero, and fitted."""
+    """First steps from zero weights, one per batch, with zero and with fitted biases."""
     import jax
 
     return {
@@ -177,7 +177,7 @@ def linear_steps(x: Array, y: Array) -> dict[str, theory.LinearFirstStep]:
 
 
 def report_terms(run: Run, config: Config, x: np.ndarray, labels: np.ndarray, key) -> None:
-    """The gradient by outputs, and the extended model, for networks with two outputs."""
+    """The gradient, output by output, and the extended model, for networks with two outputs."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -225,20 +225,20 @@ def extension(x: Array, targets: Array, key: PRNGKeyArray) -> tuple[Array, Array
 
 
 def apart(x: Array) -> tuple[Array, Array]:
-    """The oracle: two components of what was turned."""
+    """The oracle: the two components of a rotated vector."""
     parts = x @ TURN.T
     return parts[:, :1], parts[:, 1:]
 
 
 def together(first: Array, second: Array) -> Array:
-    """Its inverse."""
+    """The inverse of the oracle."""
     import jax.numpy as jnp
 
     return jnp.concatenate([first, second], axis=1) @ TURN
 
 
 def report_simulation(run: Run, config: Config, x, labels, setting: int) -> None:
-    """Every closed form, and what each of several simulations finds in its place."""
+    """Every closed form, and its estimates from several simulations."""
     weights = (theory.THREE_COMBINATIONS, theory.SECOND_AT_RANDOM)[setting]
     exact = theory.quadrant_values(weights)
     run.array(
@@ -320,6 +320,6 @@ def outputs_at(model: models.MLP, *, x: Array) -> dict[str, Array]:
 
 
 def answers_of(outputs: np.ndarray) -> dict[str, np.ndarray]:
-    """Outputs between −1 and 1 as discrete predictions: their signs, and the tenths they lie in."""
+    """Outputs between −1 and 1 as discrete predictions: their signs, and their bins."""
     tenths = np.clip(np.floor((outputs + 1) / 2 * BINS), 0, BINS - 1).astype(int)
     return {"signs": np.eye(2)[(outputs > 0).astype(int)], "bins": np.eye(BINS)[tenths]}

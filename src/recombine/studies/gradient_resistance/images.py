@@ -49,21 +49,21 @@ class Config:
     setting: Literal["A", "B"] = "A"
     """A: the second image of training pairs hints at the label; B: it is random."""
     data: Images = "digits"
-    """Images; all but the digits are fetched with `recombine data get`."""
+    """Data set; all but the digits are downloaded with `recombine data get`."""
     loss: Loss = "categorical-hinge"
-    """The hinge of Keras, the usual one, or the softmax cross-entropy."""
+    """The loss: Keras's categorical hinge, the multiclass hinge, or softmax cross-entropy."""
     steps: int = 200
     """Updates."""
     batch: int = 64
-    """Pairs an update."""
+    """Pairs per update."""
     learning_rate: float | None = None
     """Learning rate of Adam; none: 0.001 as published, and half of it for the digits."""
     every: int = 5
-    """Updates between two looks at the streams."""
+    """Updates between two evaluations of the streams."""
     pairs: int = 1000
     """Pairs of each stream on which accuracy is measured."""
     partners: int = 100
-    """First images, and second images with each, on which leakage is measured."""
+    """Number of first images, and of second images with each, on which leakage is measured."""
     data_seed: int | None = None
     """Seed of all pairs, so that repetitions differ in weights only; none: pairs differ too."""
 
@@ -72,7 +72,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train a network in one setting; see how it does on new pairs, and what it looks at."""
+    """Train a network in one setting; measure its accuracy on new pairs and its use of X_2."""
     import jax
 
     weight_key, pair_key = jax.random.split(key)
@@ -96,7 +96,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def at(results: Results, curve: str, setting: str, step: int) -> np.ndarray:
-    """The value of a curve at a step, one a seed."""
+    """The value of a curve at a step, one per seed."""
     steps, values = results.curve(curve, setting=setting)
     if step not in steps:
         raise Missing(f"nothing was measured at step {step}")
@@ -112,20 +112,20 @@ def leads_in_training(results: Results) -> Judgement:
     a, b = (at(results, "train", s, EARLY) for s in SETTINGS)
     evidence = {
         f"train accuracy at step {EARLY}": {"A": a.mean(), "B": b.mean()},
-        "A less B, in points (bound: at least 5)": paired_difference(a, b),
+        "A minus B, in points (bound: at least 5)": paired_difference(a, b),
     }
     return Judgement(bool((a - b).mean() >= 5), evidence)
 
 
 def gap_in_a(results: Results) -> Judgement:
     gap = at(results, "gap", "A", LATE)
-    evidence = {"train less new pairs, in points (bound: at least 15)": mean_and_interval(gap)}
+    evidence = {"train minus new pairs, in points (bound: at least 15)": mean_and_interval(gap)}
     return Judgement(bool(gap.mean() >= 15), evidence)
 
 
 def no_gap_in_b(results: Results) -> Judgement:
     gap = at(results, "gap", "B", LATE)
-    evidence = {"train less new pairs, in points (bound: within ±5)": mean_and_interval(gap)}
+    evidence = {"train minus new pairs, in points (bound: within ±5)": mean_and_interval(gap)}
     return Judgement(bool(abs(gap.mean()) <= 5), evidence)
 
 
@@ -133,7 +133,7 @@ def b_is_better_on_new_pairs(results: Results) -> Judgement:
     a, b = (at(results, "ood", s, LATE) for s in SETTINGS)
     evidence = {
         f"accuracy on new pairs at step {LATE}": {"A": a.mean(), "B": b.mean()},
-        "B less A, in points (bound: at least 10)": paired_difference(b, a),
+        "B minus A, in points (bound: at least 10)": paired_difference(b, a),
     }
     return Judgement(bool((b - a).mean() >= 10), evidence)
 
@@ -141,7 +141,7 @@ def b_is_better_on_new_pairs(results: Results) -> Judgement:
 def not_memorised(results: Results) -> Judgement:
     apart = at(results, "train", "A", LATE) - at(results, "iid", "A", LATE)
     evidence = {
-        "training images less test images, trained pairs, in points (bound: within ±5)":
+        "training images minus test images, trained pairs, in points (bound: within ±5)":
             mean_and_interval(apart)
     }  # fmt: skip
     return Judgement(bool(abs(apart.mean()) <= 5), evidence)
@@ -152,7 +152,7 @@ def more_leakage_in_a(results: Results) -> Judgement:
     found = paired_difference(a, b)
     evidence = {
         "bits": {"A": a.mean(), "B": b.mean()},
-        "A less B (bound: interval above 0)": found,
+        "A minus B (bound: interval above 0)": found,
     }
     return Judgement(found["95 % interval"][0] > 0, evidence)
 
@@ -163,7 +163,7 @@ CURVES = (
     ("train", "B", "Train B", 1),
     ("ood", "B", "Test B", 6),
 )
-"""Curve, setting, name and colour: blue, cyan, red and brown."""
+"""Curve, setting, name and colour of each line: blue, cyan, red and brown."""
 
 
 def draw_accuracy(results: Results):
@@ -200,7 +200,7 @@ def draw_dependence(results: Results):
 
 study = Study(
     name="gradient-resistance/images",
-    title="A hint speeds learning up, and breaks on new combinations",
+    title="A hint speeds up learning, and fails on new combinations",
     source=Source(DOCUMENT, "Figure 3a"),
     question="If a second image hints at the label of the first, does a network learn faster, and "
     "does it fail where the hint is wrong?",
@@ -239,7 +239,8 @@ study = Study(
         ),
         Claim(
             "no-gap-without",
-            "At step 200 the two accuracies differ by 5 points or less in B.",
+            "At step 200 accuracies in B on new pairs and on training pairs differ by 5 points or "
+            "less.",
             "Figure 3a",
             no_gap_in_b,
             seeds=5,
@@ -286,14 +287,14 @@ study = Study(
         ),
         Figure(
             "dependence",
-            "What networks make of the second image",
+            "How networks use the second image",
             "Leakage is I(Ŷ; X_2 | X_1) on test images with second images of any class. A shortcut "
             "is an answer Y_2 or Y_2 − 1. Sensitivity is the norm of the derivative of scores.",
             draw_dependence,
         ),
     ),
     notes="The preset laptop has the paper's network, loss, optimiser, batch and number of steps, "
-    "with the 8x8 digits in place of MNIST, and 1,000 pairs a stream in place of 100; each seed "
+    "with the 8x8 digits in place of MNIST, and 1,000 pairs per stream in place of 100; each seed "
     "draws pairs of its own. Digits are learned faster: half the published learning rate takes "
     "training about as far in 200 steps as the published one does on MNIST. The preset paper has "
     "MNIST, 100 pairs, and the same pairs in all repetitions, which differ in their weights. In B "

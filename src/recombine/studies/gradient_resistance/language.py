@@ -1,4 +1,4 @@
-"""Figure 3b: commands with a new verb, and what one verb's repetition does to a learning curve."""
+"""Figure 3b: commands with a new verb, and the effect of its repetition on learning curves."""
 
 import numpy as np
 
@@ -26,21 +26,21 @@ SETTINGS = {
     "B-masked": "B-masked: no jump",
 }
 EARLY = (10, 25)
-"""The steps in which, the paper says, training accuracy of A leads."""
+"""The steps in which training accuracy of A leads, according to the paper."""
 LAST = 50
 """The last step of the figure."""
 NONE = 1.0
-"""Accuracy in % up to which nothing is generalized."""
+"""Largest accuracy in % that counts as no generalization."""
 GAP = 15.0
-"""Points by which training is ahead of test in A, at least."""
+"""Smallest gap between training and test in A, in points."""
 NO_GAP = 5.0
-"""Points by which training and test differ in B, at most."""
+"""Largest gap between training and test in B, in points."""
 NO_LEAD = 3.0
-"""Points by which A-dedup and B-uniform differ in early steps, at most."""
+"""Largest difference between A-dedup and B-uniform in early steps, in points."""
 
 
 def early(results: Results, setting: str, curve: str = "train") -> np.ndarray:
-    """The mean of a curve over the early steps, one value a seed."""
+    """The mean of a curve over the early steps, one value per seed."""
     steps, values = results.curve(curve, setting=setting)
     within = (steps >= EARLY[0]) & (steps <= EARLY[1])
     if not within.any():
@@ -49,7 +49,7 @@ def early(results: Results, setting: str, curve: str = "train") -> np.ndarray:
 
 
 def at_end(results: Results, curve: str, setting: str) -> np.ndarray:
-    """The value of a curve at the last step of the figure, one a seed."""
+    """The value of a curve at the last step of the figure, one per seed."""
     steps, values = results.curve(curve, setting=setting)
     if LAST not in steps:
         raise Missing(f"nothing was measured at step {LAST}")
@@ -63,7 +63,7 @@ def shown(results: Results, curve: str, setting: str) -> tuple[np.ndarray, np.nd
 
 
 def has_iid(results: Results) -> bool:
-    """Whether commands were kept from training."""
+    """Whether commands were held out for an IID test."""
     return min(results.values("held_out")) > 0
 
 
@@ -71,9 +71,9 @@ def leads(results: Results) -> Judgement:
     lead = paired_difference(early(results, "A"), early(results, "B-uniform"))
     evidence = {
         "train accuracy of A in steps 10 to 25": early(results, "A").mean(),
-        "of it one-word commands": early(results, "A", "one_word").mean(),
+        "part of it from one-word commands": early(results, "A", "one_word").mean(),
         "train accuracy of B-uniform": early(results, "B-uniform").mean(),
-        "A less B-uniform, in points (bound: above 0)": lead,
+        "A minus B-uniform, in points (bound: above 0)": lead,
     }
     return Judgement(early(results, "A").mean() > early(results, "B-uniform").mean(), evidence)
 
@@ -104,7 +104,7 @@ def no_gap_in_b(results: Results) -> Judgement:
     evidence = {
         f"largest |mean gap| of B-uniform, up to step {LAST}, in points (bound: {NO_GAP:g})":
             largest["B-uniform"],
-        "of B-masked, whose tests have no one-word commands": largest["B-masked"],
+        "largest |mean gap| of B-masked (no one-word tests)": largest["B-masked"],
     }  # fmt: skip
     return Judgement(bool(largest["B-uniform"] <= NO_GAP), evidence)
 
@@ -113,14 +113,14 @@ def lead_is_repetition(results: Results) -> Judgement:
     lead = paired_difference(early(results, "A-dedup"), early(results, "B-uniform"))
     other = paired_difference(early(results, "A"), early(results, "B-masked"))
     evidence = {
-        f"A-dedup less B-uniform, in points (bound: within ±{NO_LEAD:g})": lead,
-        "A less B-masked, both with a tenth of one-word lines": other,
+        f"A-dedup minus B-uniform, in points (bound: within ±{NO_LEAD:g})": lead,
+        "A minus B-masked, both with a tenth of one-word lines": other,
     }
     return Judgement(bool(abs(lead["paired difference"]) <= NO_LEAD), evidence)
 
 
 def draw_published(results: Results):
-    """The four curves of the paper, and the same with the controls."""
+    """The four curves of the paper, and those of the controls."""
     pairs = (("A", "B-uniform"), ("A-dedup", "B-uniform"), ("A", "B-masked"))
     titles = ("as published", "without repetition", "repetition in both")
     figure = figures.panels(*titles, x="steps", y="sentence accuracy (%)")
@@ -228,8 +228,8 @@ study = Study(
     "and the published code train on all commands (B-uniform). In both, tests are part of the "
     "training data: B is a control within the support, not a case of generalization. Appendix B "
     "has encoders of 16 units, the published code 32 in each direction; the code is followed. "
-    "Appendix B has 2,000 steps, figure and code 50. Commands for an IID test are kept from "
-    "training at preset laptop, none at preset paper. Published evaluations are teacher-forced; "
+    "Appendix B has 2,000 steps, figure and code 50. Commands for an IID test are held out "
+    "at preset laptop, none at preset paper. Published evaluations are teacher-forced; "
     "whole sentences are then right exactly if they are right in greedy decoding, and every trial "
     "counts sentences on which the two differ.",
 )

@@ -1,4 +1,4 @@
-"""What one trial of the language study does: learn SCAN in one setting, and be tested on it."""
+"""The trial of the language study: train on SCAN in one setting, and test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
 Sizes = tuple[tuple[str, int], ...]
 """The parts that are evaluated, in their order, and how many lines each has."""
 ONE_WORD = 2
-"""The length of a command of one word, with its end."""
+"""The length of a one-word command, with its end token."""
 
 
 @dataclass(frozen=True)
@@ -29,27 +29,28 @@ class Config:
     every: int = 5
     """Updates between two evaluations."""
     batch: int = 256
-    """Lines an update, drawn with replacement."""
+    """Lines per update, drawn with replacement."""
     learning_rate: float = 0.01
-    """Learning rate of Adam, at first."""
+    """Initial learning rate of Adam."""
     decay: float = 0.96
-    """By which the rate is multiplied every now and then."""
+    """Factor of each decay of the learning rate."""
     decay_every: int = 100
-    """Updates between two decays."""
+    """Updates between two decays of the learning rate."""
     clip: float = 1.0
-    """Norm to which longer gradients are cut."""
+    """Norm to which gradients are clipped."""
     evaluated: int = 500
-    """Training and test lines on which accuracy is measured, drawn once."""
+    """Number of training and of test lines on which accuracy is measured, drawn once."""
     held_out: int = 500
-    """Commands without `jump` that are kept from training and make the IID test; 0: none."""
+    """Number of commands without `jump` held out as an IID test; 0: none."""
     embedding: int = 32
-    """Numbers that stand for a word."""
+    """Width of the word embeddings."""
     units: int = 64
     """Units of the decoder; the encoder has half of them in each direction."""
     output_embedding: int = 8
-    """Numbers that stand for an action."""
+    """Width of the action embeddings."""
     swapped_start: bool = False
-    """Whether the decoder starts with hidden states and cells exchanged, as in published code."""
+    """Whether the decoder's initial hidden and cell states are swapped, as in the published
+    code."""
 
     def __post_init__(self) -> None:
         check_intervals(self.steps, every=self.every)
@@ -57,7 +58,7 @@ class Config:
 
 
 def split_of(config: Config, key) -> tasks.ScanSplit:
-    """The lines of a setting. Of one key, all settings keep the same commands from training."""
+    """The lines of a setting. With the same key, all settings hold out the same commands."""
     import jax
 
     hold_out_key, mask_key = jax.random.split(key)
@@ -72,7 +73,7 @@ def split_of(config: Config, key) -> tasks.ScanSplit:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train a network on the lines of a setting; see what it makes of others."""
+    """Train a network on the lines of a setting; measure its accuracy on others."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -82,7 +83,7 @@ def trial(config: Config, key, run: Run) -> None:
     tests = eqx.filter_jit(evaluated)(config.evaluated, task, train_key, test_key)
     if config.held_out:
         tests["iid"] = task.lines("iid")
-    # One batch, so that one program looks at all.
+    # One batch, so that one program evaluates all parts.
     sizes = tuple((part, len(batch.inputs)) for part, batch in tests.items())
     together = tasks.SequenceBatch(
         *(jnp.asarray(np.concatenate(columns)) for columns in zip(*tests.values(), strict=True))
@@ -140,13 +141,13 @@ def evaluated(size: int, task: tasks.Scan, train_key, test_key) -> dict[str, tas
 
 
 def by_part(rows, sizes: Sizes) -> dict[str, Any]:
-    """Rows of all parts, one after another, as those of each."""
+    """Concatenated rows, split into their parts."""
     ends = np.cumsum([size for _, size in sizes])
     return {part: rows[end - size : end] for (part, size), end in zip(sizes, ends, strict=True)}
 
 
 def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: Sizes):
-    """Two ways to decode: words right in %, and sentences that are right in one of them only."""
+    """Report word accuracies in % of both decodings, and the sentences on which they differ."""
     ways = {
         "forced": model(*batch).argmax(axis=2),
         "greedy": model.greedy(batch.inputs, batch.input_lengths, batch.outputs.shape[1]),

@@ -1,4 +1,4 @@
-"""Section 6 with a linear model: its bias is known in closed form, and it passes."""
+"""Section 6 with a linear model: its bias is known in closed form, and it vanishes."""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from . import DOCUMENT
 from .linear_trial import Config, trial
 
 CLOSE = 1e-3
-"""How far a number may be from its closed form."""
+"""Tolerance for numbers with closed forms."""
 DECADES = (10, 100, 1000, 10_000, 20_000)
-"""Steps at which logistic regression is compared with itself."""
+"""Steps at which logistic regression is compared."""
 
 
 def largest_error(found: list[float], exact: tuple) -> float:
@@ -90,8 +90,8 @@ def network_keeps_it(results: Results) -> Judgement:
     unit, network = (results.metric(f"{name}_held_out") for name in ("unit", "network"))
     evidence = {
         "mean held-out accuracy, linear unit (bound: at least 0.99)": unit.mean(),
-        "network (bound: at most 0.90)": network.mean(),
-        "unit less network": paired_difference(unit, network),
+        "mean held-out accuracy, network (bound: at most 0.90)": network.mean(),
+        "unit minus network": paired_difference(unit, network),
     }
     return Judgement(bool(unit.mean() >= 0.99 and network.mean() <= 0.9), evidence)
 
@@ -99,7 +99,7 @@ def network_keeps_it(results: Results) -> Judgement:
 def draw_decay(results: Results):
     figure = figures.panels(
         "weight of X_2 over weight of X_1", "accuracy",
-        x="step", y=("w_2 / w_1", "share taken for positive"), log_x=True,
+        x="step", y=("w_2 / w_1", "share classified as positive"), log_x=True,
     )  # fmt: skip
     steps, ratio = results.curve("ratio")
     figures.add_curve(figure, steps, ratio[0], "logistic regression")
@@ -179,7 +179,7 @@ study = Study(
         Figure(
             "decay",
             "Logistic regression during training",
-            "Steps by the gradient of the whole distribution, in the paper's coordinates, with a "
+            "Steps along the gradient of the population loss, in the paper's coordinates, with a "
             "step size of 1. The only line without errors is X_1 = 0.",
             draw_decay,
         ),
@@ -192,6 +192,6 @@ study = Study(
         ),
     ),
     notes="The paper has no linear model. Logistic regression and least squares see the whole "
-    "distribution, by quadrature, and are the same for all seeds; points and first weights of the "
-    "unit and the network are not.",
+    "distribution, by quadrature, and are the same for all seeds; points and initial weights of "
+    "the unit and the network are not.",
 )

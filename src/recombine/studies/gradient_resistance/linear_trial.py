@@ -1,4 +1,4 @@
-"""What one trial of the linear counterpoint does: linear models on the toy, and a network."""
+"""The trial of the linear counterpoint: linear models and a network on the toy."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Config:
     """Settings of the linear counterpoint."""
 
     steps: int = 20_000
-    """Steps of logistic regression, by the gradient of the whole distribution."""
+    """Steps of logistic regression, along the gradient of the population loss."""
     learning_rate: float = 1.0
-    """Its step size."""
+    """Step size of logistic regression."""
     nodes: int = 16
     """Nodes of the quadrature along each side of a quadrant."""
     square_steps: int = 2000
     """Steps of least squares."""
     square_rate: float = 0.5
-    """Its step size."""
+    """Step size of least squares."""
     passes: int = 1024
     """Passes of a linear unit and of a network over the same points."""
     points: int = POINTS
-    """How many points."""
+    """Number of training points."""
 
     def __post_init__(self) -> None:
         if self.steps < EVERY or self.steps % EVERY:
@@ -92,7 +92,7 @@ def judged(w: np.ndarray, threshold: float = 0.0) -> theory.LinearAccuracy:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Logistic regression and least squares on the distribution; a unit and a network on points."""
+    """Fit linear models to the population, and a unit and a network to points."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
@@ -106,7 +106,7 @@ def trial(config: Config, key, run: Run) -> None:
     for i, value in enumerate(np.asarray(numbers(gradient)["w"])):
         run.metric(f"logistic_step_{i}", -value)
     _, curves = run.train(logistic, start, config.steps, every=EVERY, name="logistic")
-    # Step 1 is not among the observed: from zero weights it is the gradient itself.
+    # Step 1 is not observed: from zero weights it is the gradient itself.
     first = [config.learning_rate * run.metrics[f"logistic_step_{i}"] for i in range(3)]
     shown = np.unique(np.geomspace(1, len(curves["step"]) - 1, 60).astype(int))
     steps = np.concatenate([[1], curves["step"][shown]])

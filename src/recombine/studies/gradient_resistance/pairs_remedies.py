@@ -33,7 +33,7 @@ PAIR_STRENGTHS: dict[PairRemedy, float] = {
 
 
 class PairScores(NamedTuple):
-    """How a trained network does; accuracies in %."""
+    """Scores of a trained network; accuracies in %."""
 
     train_accuracy: float
     iid_accuracy: float

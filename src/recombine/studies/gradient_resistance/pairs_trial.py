@@ -1,4 +1,4 @@
-"""What the studies of paired images share: streams, training, and what a network makes of X_2."""
+"""Parts shared by the studies of paired images: streams, training, and the use of X_2."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 Images = Literal["digits", "mnist", "fashion-mnist", "cifar-10"]
 Loss = Literal["categorical-hinge", "multiclass-hinge", "cross-entropy"]
 LEVELS = (50, 80)
-"""Training accuracies in %: how soon are they reached?"""
+"""Training accuracies in % whose first steps are reported."""
 WINDOW = 50
 """First steps over which training accuracy is averaged."""
 EPSILON = 1e-7
 """Epsilon of Adam, that of Keras."""
 SENSED = 200
-"""Pairs at which derivatives by the input are taken, at most."""
+"""Largest number of pairs at which derivatives with respect to the input are taken."""
 
 
 def loss_of(name: Loss) -> Any:
@@ -34,9 +34,9 @@ def loss_of(name: Loss) -> Any:
 
 
 def rate_of(images: Images, rate: float | None) -> float:
-    """The learning rate: as given or, if none is, as published, and half of it for the digits.
+    """The given learning rate; if none, the published one, or half of it for the digits.
 
-    With it, training is about as far after 200 steps as it is with MNIST at the published rate.
+    With half of it, training on digits is as far after 200 steps as on MNIST at the full rate.
     """
     return rate if rate is not None else 5e-4 if images == "digits" else 1e-3
 
@@ -58,7 +58,7 @@ def network_of(task: tasks.PairedImages, key: PRNGKeyArray) -> models.PairedImag
 def streams(
     task: tasks.PairedImages, pairs: int, key: PRNGKeyArray
 ) -> tuple[tasks.PairBatch, dict[str, tasks.PairBatch]]:
-    """What networks are judged on: training pairs; test images of trained and of new pairs."""
+    """The evaluation streams: training pairs, and test images in trained and in new pairs."""
     from equinox import filter_jit
 
     return filter_jit(_streams)(task, pairs, key)
@@ -98,7 +98,7 @@ def report_dependence(
     key: PRNGKeyArray,
     run: Run,
 ) -> None:
-    """What the trained network makes of the second image: leakage, shortcuts, sensitivity."""
+    """Report the trained network's use of the second image: leakage, shortcuts, sensitivity."""
     from equinox import filter_jit
 
     for name, value in filter_jit(dependence)(model, task, ood, partners, key).items():

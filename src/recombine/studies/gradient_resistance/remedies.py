@@ -47,10 +47,10 @@ KNOWING = {
     "where inputs divide": ("either", "modular"),
     "nothing": ("entropy",),
 }
-"""What has to be known for each remedy."""
+"""What must be known for each remedy."""
 TASKS = {"images": "pairs of images", "toy": "two coordinates"}
 NAMING = ("penalty", "drop", "shuffle")
-"""Remedies for which X_2 has to be named, and that are claimed to work."""
+"""Remedies that must know that X_2 is redundant, and are claimed to work."""
 BLIND = ("entropy", "modular")
 """Remedies that need not know which of the two inputs is the redundant one, and do not work."""
 
@@ -62,19 +62,19 @@ class Config:
     task: Literal["images", "toy"] = "images"
     """Pairs of images, or the toy of two coordinates; both in setting A."""
     remedy: PairRemedy = "none"
-    """What is done against the use of the second input."""
+    """The remedy against the use of the second input."""
     strength: float | None = None
-    """How much of it; none: as much as was found to be good on other seeds."""
+    """Strength of the remedy; none: the value chosen on other seeds."""
     data: Images = "digits"
-    """Images; all but the digits are fetched with `recombine data get`."""
+    """Data set; all but the digits are downloaded with `recombine data get`."""
     steps: int = 200
-    """Updates with images."""
+    """Updates on images."""
     batch: int = 64
-    """Pairs an update."""
+    """Pairs per update."""
     pairs: int = 1000
     """Pairs of each stream on which accuracy is measured."""
     partners: int = 100
-    """First images, and second images with each, on which leakage is measured."""
+    """Number of first images, and of second images with each, on which leakage is measured."""
     toy_steps: int = STEPS
     """Passes over the training points of the toy."""
     points: int = POINTS
@@ -117,7 +117,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def of(results: Results, task: str, remedy: str) -> dict[str, np.ndarray]:
-    """Train and new-combination accuracies, and leakage: one value a seed each."""
+    """Training and new-combination accuracy, and leakage, each with one value per seed."""
     chosen = results.where(task=task, remedy=remedy)
     return {name: chosen.metric(name) for name in ("train", "ood", "leakage")}
 
@@ -148,7 +148,7 @@ def blind_remedies_leave_a_gap(results: Results) -> Judgement:
     for remedy in BLIND:
         found = of(results, "images", remedy)
         gaps[remedy] = (found["train"] - found["ood"]).mean()
-    evidence = {"train less new pairs, in points (bound: at least 10)": gaps}
+    evidence = {"train minus new pairs, in points (bound: at least 10)": gaps}
     return Judgement(bool(min(gaps.values()) >= 10), evidence)
 
 
@@ -343,13 +343,13 @@ study = Study(
             "trade",
             "Accuracy on new combinations against leakage",
             "Leakage is I(Ŷ; X_2 | X_1): 0 if answers ignore the second input. Points stand at the "
-            "mean leakage of a remedy; colours say what has to be known for it.",
+            "mean leakage of a remedy; colours show what must be known for it.",
             draw_trade,
         ),
     ),
     notes="The paper proposes no remedy; these are common ones. Penalty, dropping, noise and "
-    "shuffling need to be told that the second input is redundant; both orders need data in which "
-    "it is random; a network for each input and dropping either need to know where inputs divide; "
-    "noise and a norm on the representation need to know nothing. Strengths were chosen on seeds "
+    "shuffling must know that the second input is redundant; both orders need data in which "
+    "it is random; a network for each input and dropping either must know where inputs divide; "
+    "noise and a norm on the representation need no knowledge. Strengths were chosen on seeds "
     "from 500 on.",
 )

@@ -30,7 +30,7 @@ from .toy_training import PAPER, UPDATES, A, B, Config, trial
 
 
 def at(results: Results, name: str, condition: dict, step: int) -> np.ndarray:
-    """A curve at one step, one value a seed."""
+    """A curve at one step, one value per seed."""
     steps, values = over_steps(results, name, condition)
     if step not in steps:
         raise Missing(f"step {step} has not been reached")
@@ -65,17 +65,19 @@ def first_step_harms(results: Results) -> Judgement:
     }
     held_out, trained = (change[name]["95 % interval"] for name in change)
     evidence = {
-        "held-out accuracy, step 1 less step 0 (bound: interval below 0)": change[
+        "held-out accuracy, step 1 minus step 0 (bound: interval below 0)": change[
             "held_out_accuracy"
         ],
-        "training accuracy, step 1 less step 0 (bound: interval above 0)": change["train_accuracy"],
+        "training accuracy, step 1 minus step 0 (bound: interval above 0)": change[
+            "train_accuracy"
+        ],
     }
     return Judgement(bool(held_out[1] < 0 < trained[0]), evidence)
 
 
 def informative_input_harms(results: Results) -> Judgement:
     change = paired_difference(*(at(results, "held_out_accuracy", c, 1) for c in (A, B)))
-    evidence = {"held-out accuracy after step 1, A less B (bound: interval below 0)": change}
+    evidence = {"held-out accuracy after step 1, A minus B (bound: interval below 0)": change}
     return Judgement(change["95 % interval"][1] < 0, evidence)
 
 
@@ -135,7 +137,7 @@ def margin_matters(results: Results) -> Judgement:
     change = paired_difference(none, wide)
     evidence = {
         "mean held-out accuracy, with and without a margin": (wide.mean(), none.mean()),
-        "without less with (bound: interval above 0)": change,
+        "without minus with (bound: interval above 0)": change,
     }
     return Judgement(change["95 % interval"][0] > 0, evidence)
 
@@ -144,13 +146,13 @@ def step_is_a_pass(results: Results) -> Judgement:
     a_pass, update = (at(results, "train_accuracy", c, 1).mean() for c in (A, UPDATES))
     evidence = {
         "mean training accuracy after one pass (bound: at least 0.9)": a_pass,
-        "after one update (bound: at most 0.75)": update,
+        "mean training accuracy after one update (bound: at most 0.75)": update,
     }
     return Judgement(bool(a_pass >= 0.9 and update <= 0.75), evidence)
 
 
 SEEDS = 20
-"""Claims about shares of seeds need so many."""
+"""Number of seeds that claims about shares of seeds need."""
 
 study = Study(
     name="gradient-resistance/toy",
@@ -300,7 +302,7 @@ study = Study(
     notes="The paper shows maps and no numbers; margins of the claims are ours. Its text has X_k = "
     "Y_k − U[0, 1], its figures points up to ±5.3 with a margin of 0.3 around the axes: both are "
     "here. It speaks of two outputs, but the playground has one; `--set outputs=2` gives two. The "
-    "playground trains on half of what is left of 500 points, about 187; here it is always 187. "
-    "Of these, the 7 that do not fill a batch wait for the first update of the next pass, as in "
-    "the playground.",
+    "playground trains on half of the points left of 500, about 187; here it is always 187. "
+    "Of these, the 7 that do not fill a batch are carried over to the first update of the next "
+    "pass, as in the playground.",
 )

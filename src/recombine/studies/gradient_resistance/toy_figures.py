@@ -70,7 +70,7 @@ def draw_snapshots(results: Results):
 def draw_slider(results: Results):
     shown = {name: maps_of(results, c) for name, c in list(NAMES.items())[:2]}
     steps, maps, points = next(iter(shown.values()))
-    # Every other cell: half the figure's weight, and no difference to the eye.
+    # Every other cell halves the figure's size without a visible difference.
     axis = axis_of(points, maps.shape[-1])[::2]
     frames = np.stack([maps[:, ::2, ::2] for _, maps, _ in shown.values()], axis=1)
     figure = figures.heatmaps(

@@ -1,4 +1,4 @@
-"""What one trial of the toy does: train a network, and look at it at some of its steps."""
+"""The trial of the toy: train a network, and measure it at some of its steps."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .toy_trial import (
 )
 
 SHOWN = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)
-"""Steps at which the network is looked at."""
+"""Steps at which the network is measured."""
 SIDE = 100
-"""Points along each side of a map."""
+"""Number of points along each side of a map."""
 VIEW = 6 / 5.3
 """Half the width of a map, in units of the largest coordinate: [−6, 6]² for points up to 5.3."""
 HEIGHTS = 9
@@ -44,15 +44,15 @@ class Config:
     step: Literal["pass", "update"] = "pass"
     """What counts as a step: a pass over the training points, or one update."""
     steps: int = STEPS
-    """How many of them."""
+    """Number of steps."""
     points: int = POINTS
-    """Training points."""
+    """Number of training points."""
     batch: int = BATCH
-    """Points an update."""
+    """Points per update."""
     learning_rate: float = RATE
     """Learning rate of plain gradient descent."""
     outputs: int = 1
-    """1: Y_1 is predicted; 2: Y_2 too, by an output of its own."""
+    """Number of outputs: 1 predicts Y_1; 2 predict Y_1 and Y_2."""
 
     def __post_init__(self) -> None:
         if self.outputs not in (1, 2):
@@ -68,7 +68,7 @@ NAMES = {
     "X_2 informative (A)": A,
     "X_2 random (B)": B,
     "A in the paper's coordinates": PAPER,
-    "A, an update a step": UPDATES,
+    "A, one update per step": UPDATES,
 }
 """The conditions that are compared."""
 
@@ -81,7 +81,7 @@ def task_of(config: Config) -> tasks.QuadrantToy:
 
 
 def look(vectors, network, batch, held_out, largest):
-    """What the networks with these parameters do: arrays with a leading axis, the networks."""
+    """Measurements of the networks with these parameters: arrays with a leading network axis."""
     import jax
     import jax.numpy as jnp
     from jax.flatten_util import ravel_pytree
@@ -110,7 +110,7 @@ def look(vectors, network, batch, held_out, largest):
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train one network; look at it along the way."""
+    """Train one network; measure it along the way."""
     import equinox as eqx
     import jax
 

@@ -1,4 +1,4 @@
-"""What the studies of the two-coordinate toy do: train the playground's network, and look at it."""
+"""Parts shared by the studies of the toy: the playground's network, its training and scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
 
 POINTS = 187
-"""Training points: of 500 in the square about 375 lie outside the quadrant; half of them train."""
+"""Number of training points: half of the about 375 of 500 that lie outside the quadrant."""
 SIZES = (2, 8, 8, 8, 1)
 RATE = 0.1
 BATCH = 10
@@ -21,7 +21,7 @@ GRID = 40
 
 
 def playground_network(*, sizes: tuple[int, ...] = SIZES, key: PRNGKeyArray) -> models.MLP:
-    """ReLU, a tanh at the end, weights uniform on ±0.5, biases 0.1."""
+    """A ReLU network with a tanh output, weights uniform on ±0.5 and biases 0.1."""
     import jax.numpy as jnp
 
     return models.MLP(sizes, layer=models.Dense.bounded, output=jnp.tanh, key=key)
@@ -37,7 +37,7 @@ def training_set(batch: tasks.QuadrantBatch, *, outputs: int = 1) -> tasks.Examp
 
 
 def accuracy(model: Callable[[Array], Array], batch: tasks.QuadrantBatch) -> Array:
-    """The share of points whose Y_1 the first output gets right."""
+    """The share of points whose Y_1 the first output predicts correctly."""
     return ((model(batch.x)[:, 0] > 0) == (batch.labels[:, 0] == 1)).mean()
 
 

@@ -1,4 +1,4 @@
-"""Figures 3C, 3D and A6: are the modules behind a task linearly decodable from what adapts?"""
+"""Figures 3C, 3D and A6: are a task's modules linearly decodable from the fast parameters?"""
 
 from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
 
@@ -10,7 +10,7 @@ CONNECTEDNESS = ("connected", "disconnected")
 SUPPORTS = ("compositional", "non-compositional", *CONNECTEDNESS)
 RING = {"M": 8, "K": 2}
 LONG = {"steps": 8000}
-"""What disconnected support costs shows late: connected support gains all the while."""
+"""More steps than elsewhere: the cost of disconnected support appears late in training."""
 
 
 def with_support(results: Results, support: str) -> Results:
@@ -100,7 +100,7 @@ def draw_sizes(results: Results):
 
 study = Study(
     name="hyperteacher/decoding",
-    title="The modules of a held-out task can be read from the adapted embedding",
+    title="The modules of a held-out task can be decoded from the adapted embedding",
     source=Source(DOCUMENT, "Figures 3C, 3D and A6"),
     question="After adapting to a held-out combination, can a linear map that was fitted on "
     "trained combinations tell which modules it mixes?",
@@ -146,7 +146,8 @@ study = Study(
         ),
         Claim(
             "not-decodable",
-            "Without compositional support they are not: pooled R² below 0.5.",
+            "Without compositional support the modules of held-out combinations are not decodable "
+            "from either hypernetwork: pooled R² below 0.5.",
             "Figure 3C",
             not_decodable,
         ),
@@ -166,7 +167,8 @@ study = Study(
         ),
         Claim(
             "disconnected-is-easier-to-train",
-            "Yet it is more accurate on trained combinations when they are disconnected.",
+            "The linear hypernetwork is more accurate on trained combinations when they are "
+            "disconnected.",
             "Figure 3D",
             disconnected_is_easier_to_train,
         ),

@@ -1,4 +1,4 @@
-"""Figure 3E, Tables A2 to A8: how many modules there are, and how many a task mixes."""
+"""Figure 3E, Tables A2 to A8: the number of modules, and how many of them a task mixes."""
 
 from recombine.lab import (
     Beside,
@@ -181,7 +181,7 @@ study = Study(
         ),
         Figure(
             "beyond-K",
-            "Beyond the number of modules trained with",
+            "Beyond the number of modules mixed in training",
             "Table A6: tasks that mix more modules than any task in training (M = 8, K = 2).",
             draw_by_k,
         ),

@@ -9,9 +9,9 @@ SIZES = ((1, 8), (2, 16), (2, 32), (4, 64), (16, 128))
 
 
 def accuracies(results: Results) -> dict[tuple[float, int], float]:
-    """The mean accuracy on held-out combinations by (embedding / M, width).
+    """The linear hypernetwork's mean accuracy on held-out combinations, by (embedding / M, width).
 
-    That of the linear hypernetwork, with the best of the learning rates tried for a size.
+    Each size has the best of the learning rates tried for it.
     """
     runs = results.where(model="linear")
     sizes = sorted({(r.config["embedding_factor"], r.config["width"]) for r in runs.records})
@@ -19,7 +19,7 @@ def accuracies(results: Results) -> dict[tuple[float, int], float]:
 
 
 def best_rate(results: Results, factor: float, width: int) -> Results:
-    """The trials of a size with the learning rate that is best on held-out combinations."""
+    """The trials of one size, with the learning rate that is best on held-out combinations."""
     runs = results.where(embedding_factor=factor, width=width)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
@@ -111,5 +111,5 @@ study = Study(
     ),
     figures=(Figure("sizes", "Accuracy by size of the student", "Figure 3F.", draw_sizes),),
     notes="The paper chooses the learning rate anew for every size, over three values; preset "
-    "laptop does not, and goes along a diagonal of sizes.",
+    "laptop does not, and follows a diagonal of sizes.",
 )

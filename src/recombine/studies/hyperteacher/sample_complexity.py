@@ -1,4 +1,4 @@
-"""Figures A3 and A11: how many tasks does it take, and how many are there?"""
+"""Figures A3 and A11: how many tasks must be met, and how many combinations are there?"""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ LEVEL = 0.9
 
 
 def tasks_needed(results: Results, **condition) -> np.ndarray:
-    """Tasks met until the held-out accuracy reaches 90 %, one number a seed; NaN if never."""
+    """Tasks met until the held-out accuracy reaches 90 %, one number per seed; NaN if never."""
     steps, accuracy = results.curve("ood_accuracy", **condition)
     per_step = next(iter(results.where(**condition).values("tasks")))
     found = [
@@ -127,7 +127,7 @@ study = Study(
         ),
         Claim(
             "monolithic-never",
-            "Monolithic models never reach 90 %.",
+            "Monolithic models never reach 90 % accuracy on held-out combinations.",
             "Figure A3",
             monolithic_never,
         ),
@@ -137,7 +137,7 @@ study = Study(
         Figure("curves", "Accuracy by tasks met", "At the largest M.", draw_curves),
         Figure(
             "combinations",
-            "How many combinations there are",
+            "Number of combinations",
             "Figure A11, for two generated layers: (Σ C(M, k) for k up to K)².",
             draw_counts,
         ),

@@ -12,7 +12,7 @@ def more_shots_help(results: Results) -> Judgement:
     means = list(accuracy.values())
     evidence = {
         "mean accuracy on held-out combinations by shots": {str(s): a for s, a in accuracy.items()},
-        "most less fewest shots (bound: above 0)": means[-1] - means[0],
+        "most minus fewest shots (bound: above 0)": means[-1] - means[0],
     }
     return Judgement(means[-1] > means[0] and means == sorted(means), evidence)
 
@@ -65,6 +65,6 @@ study = Study(
         ),
     ),
     figures=(Figure("shots", "Accuracy by demonstrations", "Figure A4.", draw_shots),),
-    notes="Only the samples to adapt to are varied, as in the published code, not those to be "
-    "judged by. At preset paper means are over both hypernetworks and all M and K.",
+    notes="Only the number of support samples is varied, as in the published code, not that of "
+    "query samples. At preset paper means are over both hypernetworks and all M and K.",
 )

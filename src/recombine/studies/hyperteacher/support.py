@@ -33,7 +33,7 @@ def hypernetworks_generalize(results: Results) -> Judgement:
     lead = min(accuracy[m] for m in HYPERNETWORKS) - max(accuracy[m] for m in MONOLITHIC)
     evidence = {
         "mean accuracy on held-out combinations": accuracy,
-        "worse hypernetwork less better monolithic model (bound: at least 0.08)": lead,
+        "worse hypernetwork minus better monolithic model (bound: at least 0.08)": lead,
     }
     return Judgement(lead >= 0.08, evidence)
 
@@ -42,12 +42,14 @@ def linear_needs_compositional_support(results: Results) -> Judgement:
     with_, without = (held_out_accuracy(results, support) for support in SUPPORTS)
     drop = with_["linear"] - without["linear"]
     evidence = {
-        "mean accuracy of the linear hypernetwork, with and without": [
+        "mean accuracy of the linear hypernetwork, with and without compositional support": [
             with_["linear"],
             without["linear"],
         ],
         "drop (bound: at least 0.15)": drop,
-        "ANIL without (bound: above the linear hypernetwork)": without["anil"],
+        "ANIL without compositional support (bound: above the linear hypernetwork)": without[
+            "anil"
+        ],
     }
     return Judgement(drop >= 0.15 and without["linear"] < without["anil"], evidence)
 

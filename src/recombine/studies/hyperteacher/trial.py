@@ -1,4 +1,4 @@
-"""What one trial of the hyperteacher studies does, and the hyperparameters of Table A10."""
+"""The trial of the hyperteacher studies, and the hyperparameters of Table A10."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -30,7 +30,7 @@ MINI = {
     "anil": Learner(2, 96, 0, 0.001, 0.03, 2.0, 0.0001, inner_steps=20),
     "maml": Learner(1, 64, 0, 0.001, 0.01, 2.0, 0.0001),
 }
-"""For a teacher with one hidden layer. The embedding has 2 M entries."""
+"""Hyperparameters for a teacher with one hidden layer. The embedding has 2 M entries."""
 TABLES = {"mini": (MINI, 2), "paper": (PAPER, 4)}
 
 
@@ -39,17 +39,17 @@ class Config(MetaConfig):
     """Settings of the hyperteacher studies."""
 
     table: Literal["mini", "paper"] = "mini"
-    """Which table of model sizes and learning rates."""
+    """The table of model sizes and learning rates."""
     embedding_factor: float = 0.0
     """Size of an embedding as a multiple of M; 0: as in the table."""
     support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
         "compositional"
     )
-    """Which combinations of modules are trained."""
+    """The support: which combinations of modules are trained."""
     M: int = 6
-    """Modules a layer."""
+    """Modules per layer."""
     K: int = 3
-    """Most modules that a task mixes in a layer."""
+    """The largest number of modules that a task mixes in a layer."""
     teacher_layers: int = 1
     """Hidden layers of the teacher."""
     teacher_width: int = 8
@@ -57,25 +57,25 @@ class Config(MetaConfig):
     inputs: int = 8
     """Inputs of the teacher."""
     outputs: int = 4
-    """Outputs of the teacher: the classes."""
+    """Outputs of the teacher, the number of classes."""
     bank: Literal["joint", "per layer", "shared"] = "joint"
-    """Whether a module contributes to all generated layers, to its own, or to any alike."""
+    """Whether a module contributes to all generated layers, to one layer, or is shared by all."""
     input_range: float = 1.0
-    """Inputs are uniform between minus and plus this."""
+    """Bound of the inputs, which are uniform on ± this."""
     temperature: float = 0.1
-    """Of the teacher's outputs."""
+    """Temperature of the softmax over the teacher's outputs."""
     shots: int = 64
-    """Samples of a task to adapt to."""
+    """Support samples per task, to adapt to."""
     queries: int = 64
-    """Samples of a task to be judged by."""
+    """Query samples per task, on which losses are computed."""
     held_out: float = 0.25
     """Fraction of combinations held out with compositional support."""
     held_out_layers: Literal["last", "all"] = "last"
-    """Where non-compositional support leaves out the last module."""
+    """The layers in which non-compositional support leaves out the last module."""
     coupling: Literal["half and count", "half", "none"] = "half and count"
-    """What layers have in common in disconnected support."""
+    """What the layers share in disconnected support."""
     matched: bool = False
-    """Whether connected support is thinned to as many combinations as disconnected support."""
+    """Whether connected support is reduced to as many combinations as disconnected support has."""
 
     def __post_init__(self) -> None:
         check_training(self.steps, self.measure_every, self.held_out)
@@ -105,7 +105,7 @@ def split_of(config: Config, *, key) -> "splits.Split":
 
 
 def world_of(config: Config, *, key) -> World:
-    """The teacher, the combinations it is trained on, and those it is measured on."""
+    """The teacher, with its trained and its held-out combinations."""
     import jax
 
     of_split, of_teacher, of_codes = jax.random.split(key, 3)
@@ -151,7 +151,7 @@ def learner_of(config: Config) -> Learner:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Meta-learn from a hyperteacher; measure accuracy on combinations seen and unseen."""
+    """Meta-learn from a hyperteacher; measure accuracy on trained and held-out combinations."""
     import jax
 
     of_world, of_learning = jax.random.split(key)
@@ -164,10 +164,10 @@ PAPER_SETTINGS = {
     "measure_every": 1000, "measured_tasks": 1024,
     "decoded_tasks": 1024, "at_once": 4,
 }  # fmt: skip
-"""The paper's own configuration (appendix C.2)."""
+"""The paper's own configuration (Appendix C.2)."""
 SMOKE_SETTINGS = {
     "M": 4, "K": 2, "steps": 20, "measure_every": 10, "measured_tasks": 8,
     "decoded_tasks": 32, "tasks": 4, "shots": 8,
     "queries": 8, "inner_steps": 2,
 }  # fmt: skip
-"""A few steps on a few samples."""
+"""Settings of the smoke preset: a few steps on a few samples."""

@@ -30,15 +30,15 @@ EXAMPLES = {
     "figure-a1-b": "Figure A1, panel B",
     "unseen": "unseen module, any content",
     "unseen-guessed": "unseen module, guessed right",
-    "memoriser": "memoriser, own order a task",
+    "memoriser": "memoriser, one order per task",
     "memoriser-consistent": "memoriser, one order",
 }
 SOLVED = 1e-12
-"""A loss below this is none."""
+"""A loss below this counts as zero."""
 FAILED = 1e-3
 """A loss above this fraction of the teacher's ½E f² is a failure, however ẑ is chosen."""
 WITHIN = 0.05
-"""Losses are held against their known values to this fraction."""
+"""Relative tolerance for losses with known values."""
 TRAINED_TASKS = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1))
 NEW_TASKS = ((1, 0, 1), (1, 1, 1))
 
@@ -51,11 +51,11 @@ class Config:
         "wider", "disconnected", "figure-a1-a", "figure-a1-b", "unseen", "unseen-guessed",
         "memoriser", "memoriser-consistent",
     ] = "wider"  # fmt: skip
-    """Which counterexample, or which companion of one that does generalize."""
+    """The counterexample, or a companion of one that does generalize."""
     log2_samples: int = 13
-    """The expectation over inputs is a mean over 2 to this power evenly spread points."""
+    """log2 of the number of evenly spread points over which expectations are means."""
     starts: int = 10
-    """Random starts of the search for the best ẑ."""
+    """Number of random starts of the search for the best ẑ."""
 
 
 def teacher(key):
@@ -92,7 +92,7 @@ BUILD: dict[str, Callable[..., "theory.Counterexample"]] = {
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Measure the loss on training tasks, and the least loss on new ones over all ẑ."""
+    """Measure the loss on training tasks, and the smallest loss on new ones over all ẑ."""
     import jax
 
     teacher_key, input_key, start_key = jax.random.split(key, 3)
@@ -121,7 +121,7 @@ def trial(config: Config, key, run: Run) -> None:
         masks=example.masks, latents=example.train, inputs=x, finite=True,
     )  # fmt: skip
     run.metric("assumptions_broken", len(report.broken))
-    # Where the modules are as many, students fit training tasks with ẑ = z.
+    # With as many modules as the teacher, students fit training tasks with ẑ = z.
     F = np.eye(modules) if modules == len(example.Theta) else None
     parts = (example.Theta, example.a, example.Theta_hat, example.a_hat)
     run.metric("identified", theory.identify(*parts, F=F).identified)
@@ -130,12 +130,12 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def power(example: "theory.Counterexample", z: np.ndarray, x: np.ndarray) -> float:
-    """½E f², the loss of a student that does nothing."""
+    """½E f², the loss of a student whose output is 0."""
     return float(0.5 * np.mean(np.sum(example.respond(z, x) ** 2, axis=-1)))
 
 
 def held_neurons(example: "theory.Counterexample") -> np.ndarray:
-    """Which teacher neuron, from 1, each student neuron holds in each module: [hidden, modules]."""
+    """The teacher neuron, from 1, of each student neuron in each module: [hidden, modules]."""
     same = np.all(example.Theta_hat[:, :, None] == example.Theta[:, None], axis=-1)
     return np.argmax(same, axis=-1).T + 1
 
@@ -148,7 +148,7 @@ def fits_training(results: Results) -> Judgement:
 
 
 def has_values(results: Results, example: str, values: dict[str, float]) -> Judgement:
-    """Whether every run has these losses, to 5 %."""
+    """Whether every run has these losses, within 5 %."""
     found = {name: results.metric(name, example=example) for name in values}
     off = {name: np.abs(found[name] / value - 1).max() for name, value in values.items()}
     evidence = {name: [found[name].min(), found[name].max()] for name in values}
@@ -304,20 +304,20 @@ study = Study(
             "losses",
             "Losses on training tasks and on new ones",
             "The loss at the best ẑ on the worst of the new tasks, and on training tasks. "
-            "Losses below 1e-16 are drawn there.",
+            "Losses below 1e-16 are drawn at 1e-16.",
             draw_losses,
         ),
         Figure(
             "tables",
-            "Which teacher neuron a student neuron holds",
-            "Figure A1: a colour is a neuron of the teacher. In panel A each module has an order "
+            "The teacher neuron that each student neuron holds",
+            "Figure A1: one colour per teacher neuron. In panel A each module has an order "
             "of its own, so that no row of the student is one neuron of the teacher; in panel B "
             "whole rows are permuted.",
             draw_tables,
         ),
     ),
-    notes="The paper prints no numbers for these examples. The values that the losses are held "
-    "against follow from its constructions with unit vectors, readout 1 and inputs uniform with "
+    notes="The paper prints no numbers for these examples. The values that the losses are compared "
+    "with follow from its constructions with unit vectors, readout 1 and inputs uniform with "
     "unit variance; at ẑ = z they are 11/160, 1/8 and 4/15. Figure A1 prints letters for weights: "
     "the integers here are ours. The memoriser is named in the text without a construction.",
 )

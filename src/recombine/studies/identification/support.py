@@ -22,12 +22,12 @@ from .teacher_student import Config, trial
 FITTED = 1e-6
 """A training loss below this counts as zero; alignment says nothing about a student above it."""
 MARGIN = 0.2
-"""By how much alignment is lower without connected support, at least."""
+"""Smallest drop of alignment without connected support."""
 IDENTIFIED = 0.95
-"""An alignment from here on counts as identification."""
+"""The smallest alignment that counts as identification."""
 CONNECTED = ("D-conn", "C-conn-1", "C-conn-2")
 DISCONNECTED = {"D-conn": ("D-disc",), "C-conn-1": ("C-disc-1", "C-disc-2", "C-disc-3")}
-"""For each connected set, the disconnected sets that are held against it."""
+"""For each connected set, the disconnected sets that are compared with it."""
 
 
 def largest_loss(results: Results, *sets: str) -> float:
@@ -98,7 +98,7 @@ def draw_alignment(results: Results):
     groups = {
         "connected": CONNECTED,
         "not connected": (*DISCONNECTED["D-conn"], *DISCONNECTED["C-conn-1"]),
-        "connected, one task a pair": ("D-pairs",),
+        "connected, one task per pair": ("D-pairs",),
     }
     for color, (name, sets) in enumerate(groups.items()):
         values = [results.metric("alignment", tasks=s) for s in sets]
@@ -178,7 +178,7 @@ study = Study(
             seeds=3,
             conditions=grid(tasks=SETS),
             settings=AS_PUBLISHED,
-            cost="half a day a run on two cores, 24 runs: needs an accelerator",
+            cost="half a day per run on two cores, 24 runs: needs an accelerator",
         ),
     },
     claims=(
@@ -232,9 +232,9 @@ study = Study(
         ),
         Claim(
             "pairs-alone-are-not-enough",
-            "With connected masks but a single task a pair, module alignment is below 0.95 and the "
-            "relative loss on unseen mixtures larger than with the single modules beside them, in "
-            "every run.",
+            "With connected masks but a single task per pair, module alignment is below 0.95 and "
+            "the relative loss on unseen mixtures larger than with the single modules beside them, "
+            "in every run.",
             "Theorem 9, published code",
             pairs_alone_fail,
         ),
@@ -257,7 +257,7 @@ study = Study(
         Figure(
             "learning",
             "Training loss",
-            "All tasks are fitted, connected or not: the training loss does not tell which student "
+            "All tasks are fitted, connected or not: the training loss does not show which student "
             "will generalize.",
             draw_learning,
         ),
@@ -283,9 +283,9 @@ study = Study(
     notes="The paper infers the latents of 64 fresh tasks by 300 steps of Adam before every one of "
     "60,000 steps of learning (preset paper; `--set rule=reinferred`). Its objective (Eq. 2) does "
     "not depend on how the latents are found: here every task of a finite set keeps its own, which "
-    "learns along with the weights. Continuous sets are 60 tasks drawn once (C-disc-3: 64), eight "
-    "or more a family. The teacher has the paper's size, the student twice its hidden units and, "
-    "as Theorem 9 asks, as many modules: with twice as many, as in the paper, there is one for "
-    "each of the 12 discrete tasks to be memorised in. Measures on new mixtures infer latents "
-    "from scratch, with the student frozen.",
+    "is trained along with the weights. Continuous sets are 60 tasks drawn once (C-disc-3: 64), "
+    "eight or more per family. The teacher has the paper's size, the student twice its hidden "
+    "units and, as Theorem 9 asks, as many modules: with twice as many, as in the paper, each of "
+    "the 12 discrete tasks could be memorised in a module of its own. Measurements on new mixtures "
+    "infer latents from scratch, with the student frozen.",
 )

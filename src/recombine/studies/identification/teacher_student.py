@@ -1,4 +1,4 @@
-"""What one trial of the teacher-student studies does: learn a modular teacher, then compare."""
+"""The trial of the teacher-student studies: learn a modular teacher, then compare."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,15 +18,15 @@ class Config:
         "D-conn", "D-disc", "D-pairs",
         "C-conn-1", "C-conn-2", "C-disc-1", "C-disc-2", "C-disc-3",
     ] = "D-conn"  # fmt: skip
-    """The training tasks, by the name of their set: discrete or continuous, connected or not."""
+    """Name of the set of training tasks: discrete (D) or continuous (C), connected or not."""
     rule: Literal["persistent", "reinferred"] = "persistent"
-    """Keep a table of task latents and train it along, or infer them anew at every step."""
+    """Train a table of task latents with the weights, or infer latents anew at every step."""
     width_factor: int = 2
-    """Hidden units of the student over those of the teacher."""
+    """Ratio of the student's hidden units to the teacher's."""
     module_factor: int = 2
-    """Modules of the student over those of the teacher."""
+    """Ratio of the student's modules to the teacher's."""
     modules: int = 6
-    """Modules M of the teacher; tasks of triples have 6."""
+    """Modules M of the teacher; sets with triples need 6."""
     inputs: int = 16
     """Input dimensions n."""
     hidden: int = 16
@@ -34,13 +34,14 @@ class Config:
     outputs: int = 4
     """Output dimensions o."""
     sum_to_one: bool = False
-    """Normalise continuous latents as the paper's prose says, not as its Algorithm 1."""
+    """Whether continuous latents are normalised as in the paper's prose, not as in Algorithm 1."""
     num_tasks: int = 60
-    """Persistent: continuous tasks, drawn once. Reinferred: tasks a step (0: one a family)."""
+    """Number of continuous tasks, drawn once, if latents are persistent; tasks per step if they
+    are reinferred (0: one per family)."""
     steps: int = 20_000
     """Steps of learning."""
     batch: int = 128
-    """Inputs a step, if latents are persistent."""
+    """Inputs per step, if latents are persistent."""
     learning_rate: float = 0.01
     """Learning rate at the first step."""
     final_learning_rate: float = 1e-5
@@ -48,15 +49,15 @@ class Config:
     weight_decay: float = 0.0
     """Decoupled weight decay, if latents are reinferred."""
     inference_steps: int = 400
-    """Steps of Adam by which latents are inferred."""
+    """Number of Adam steps that infer latents."""
     inference_batch: int = 128
-    """Inputs a step of inference, and a step of learning if latents are reinferred."""
+    """Inputs per step of inference, and per step of learning if latents are reinferred."""
     inference_rate: float = 0.02
     """Learning rate of inference at its first step."""
     final_inference_rate: float = 2e-4
     """Learning rate of inference at its last step, after cosine annealing."""
     test_tasks: int = 32
-    """Tasks on which each number of modules is measured."""
+    """Tasks per number of modules on which losses are measured."""
     test_inputs: int = 1024
     """Fresh inputs on which losses are measured."""
     every: int = 500
@@ -73,7 +74,7 @@ def is_discrete(tasks: str) -> bool:
 
 
 def training_masks(tasks: str, modules: int) -> np.ndarray:
-    """The masks of a set of training tasks: of Table A9, or their like with other modules.
+    """The masks of a set of training tasks: those of Table A9, or their analogues for other M.
 
     Pairs form a ring; with disconnected support they stay within one half of the modules.
     """
@@ -174,7 +175,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
-    """How well the student does tasks z by its latents ẑ: one value a task."""
+    """Losses of the student with latents ẑ on tasks z, one value per task."""
     y_hat, y = student(z_hat, x), network(z, x)
     return {
         "loss": learning.task_losses(y_hat, y),
@@ -183,7 +184,7 @@ def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
 
 
 def alignments_of(network, student, z, z_hat) -> dict[str, Any]:
-    """How close the student's neurons are to the teacher's, with F fitted on the given latents."""
+    """Similarity of the student's neurons to the teacher's, with F fitted on the given latents."""
     F = probes.latent_map(z, z_hat)
     modules = network.Theta, student.Theta, F
     generated = network.weights(z), student.weights(z_hat)
@@ -199,7 +200,7 @@ def alignments_of(network, student, z, z_hat) -> dict[str, Any]:
 
 
 def report(run: Run, alignments: dict[str, Any], prefix: str = "") -> None:
-    """Alignment is the smallest over the teacher's neurons; its mean and largest beside it."""
+    """Report alignment, the minimum over the teacher's neurons, with its mean and maximum."""
     for name, neurons in alignments.items():
         run.metric(f"{prefix}{name}", np.min(neurons))
     neurons = alignments["alignment"]

@@ -22,7 +22,7 @@ from .sine_trial import TITLES, Config, trial
 
 METHODS = ("kernel", "kernel-fixed", "true", "modular", "random-fixed")
 FEW = 3
-"""k = m of the comparison by number of modules."""
+"""k = m in the comparison of numbers of modules."""
 
 
 def by_method(results: Results) -> Results:
@@ -78,7 +78,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
         for k in dimensions(results)
     }
     holds = all(f["95 % interval"][1] < 0 for f in found.values())
-    return Judgement(holds, {"kernel less modular by k = m (bound: intervals below 0)": found})
+    return Judgement(holds, {"kernel minus modular by k = m (bound: intervals below 0)": found})
 
 
 def more_modules_help(results: Results) -> Judgement:
@@ -107,15 +107,15 @@ def draw_modules(results: Results):
 
 
 def conditions(ks, methods=METHODS, modules=(1, FEW, 2 * FEW, 5 * FEW), n=1000):
-    """Figure 9's methods by dimension, and Figure 10's numbers of modules."""
+    """The conditions of Figure 9 (methods by dimension) and Figure 10 (numbers of modules)."""
     return grid(method=methods, k=ks) + grid(method=("kernel",), k=(FEW,), modules=modules, n=(n,))
 
 
 study = Study(
     name="modularity-scaling/ablations",
-    title="What matters: directions that learn, true directions, the number of modules",
+    title="What matters: trained directions, true directions, the number of modules",
     source=Source(DOCUMENT, "Figures 9 and 10"),
-    question="What does the loss owe to kernel directions, to training them further, and to the "
+    question="How does the loss depend on kernel directions, on training them further, and on the "
     "number of modules?",
     config=Config,
     trial=trial,
@@ -197,7 +197,7 @@ study = Study(
         Figure(
             "methods",
             "Test loss by method and dimension",
-            "Figure 9, with random directions beside it.",
+            "Figure 9, with random directions in addition.",
             draw_methods,
         ),
         Figure(
@@ -209,5 +209,6 @@ study = Study(
     ),
     notes="The paper has n = 10,000, K = 5k modules of five layers and k = m from 2 to 9 (preset "
     "paper), and shows its figures without numbers. Here n = 2,000, K = 2k, four layers, 500 steps "
-    "at a learning rate of 0.01, and k = m of 2 and 5. Modules take true directions in turns.",
+    "at a learning rate of 0.01, and k = m of 2 and 5. True directions are assigned to modules in "
+    "turn.",
 )

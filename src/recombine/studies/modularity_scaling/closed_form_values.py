@@ -1,8 +1,8 @@
 """Values of the closed forms with the paper's constants c = 1.15, Omega = 1.57, alpha = 0.85.
 
-Calculated apart from this code, and rounded. The paper prints none of them; those of
-Figures 2 and 3 agree with its pictures. All are text, because the digits say how well they are
-known.
+Calculated independently of this code, and rounded. The paper prints none of them; those of
+Figures 2 and 3 agree with its pictures. All are text, because the number of digits shows their
+precision.
 """
 
 from decimal import Decimal
@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 
 PARAMETERS = (97, 241, 385, 1153, 3265, 5377, 16897, 49921, 82945)
-"""Of the nine networks of the paper, counted as if they had one input."""
+"""Parameters of the paper's nine networks, counted as if they had one input."""
 SAMPLES = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 DIMENSIONS = tuple(range(2, 10))
 
@@ -21,7 +21,7 @@ EFFECTIVE_DIMENSION = {
     8: ("1473.0", "1362.7", "1.081"),
     10: ("8665.8", "8279.3", "1.047"),
 }
-"""By m: the effective dimension, Omega^(2m), and their ratio."""
+"""Effective dimension, Omega^(2m), and their ratio, by m."""
 LIMIT_OF_RATIO = "1.02334"
 
 NORMS = {(20, 10): "1.1111", (10, 20): "1.1111", (30, 10): "0.52632"}
@@ -35,14 +35,14 @@ THEOREM_1 = {
     (10000, 980.05, 7): ("0.857944", "0.108666", "0.951173", "0.773862"),
     (1000, 980.05, 5): ("0.558557", "51.717678", "29.445807", "0.011143"),
 }
-"""By n, p, m: Tr(Lambda_2), F, test and training loss."""
+"""Tr(Lambda_2), F, test and training loss, by n, p, m."""
 
 SIMULATED_1 = {(30, 10, 1): "0.9446", (10, 30, 1): "1.1737", (15, 10, 2): "1.8892",
                (5, 30, 2): "2.3474"}  # fmt: skip
-"""By n, p, d: the test loss of Theorem 1 at m = 3."""
+"""Test loss of Theorem 1 at m = 3, by n, p, d."""
 
 SIMULATED_2 = {(60, 30, 20): ("0.5080", "0.2626"), (15, 30, 5): ("3.302", "3.278")}
-"""By n, p, m: the test loss of Theorem 2 with consistent counts, and as printed; b = 1."""
+"""Test loss of Theorem 2 with consistent counts and as printed, b = 1, by n, p, m."""
 
 REQUIRED = {
     97: ("99.06", "208.5", "736.5", "1979.8"),
@@ -55,10 +55,10 @@ REQUIRED = {
     49921: ("4.298e4", "6.182e4", "2.094e5", "1018389"),
     82945: ("7.124e4", "1.003e5", "3.364e5", "1692079"),
 }
-"""By parameters: the samples for a test loss of 1.2 at m = 2, 5, 9, and as m grows for ever."""
+"""Samples for a test loss of 1.2 at m = 2, 5, 9 and as m goes to infinity, by parameters."""
 
 REQUIRED_MODULAR = {97: "88.5", 1153: "992.9", 82945: "70559"}
-"""By parameters: the same for Theorem 2 as printed, b = 1, any m."""
+"""Samples for a test loss of 1.2 by Theorem 2 as printed, b = 1, any m, by parameters."""
 
 THEOREM_2 = {
     (1000, 2): ("0.06759", "0.06845", "0.06774"),
@@ -66,7 +66,7 @@ THEOREM_2 = {
     (1000, 50): ("0.06759", "0.10444", "0.07157"),
     (50, 10): ("5.6675", "5.6738", "6.1610"),
 }
-"""By n, m, with p = 100 and b = 1: the test loss as printed, of `total`, and of `module`."""
+"""Test loss as printed, of `total` and of `module`, with p = 100 and b = 1, by n, m."""
 
 FIGURE_2 = {
     "test by k": "1.858",
@@ -78,11 +78,11 @@ FIGURE_2 = {
     "test by n": "1.210 1.295 1.843 43.4 1.616 1.024 0.913 0.866 0.840 0.832",
     "train by n": "0.000 0.000 0.000 0.016 0.420 0.662 0.743 0.783 0.807 0.815",
 }
-"""The dashed lines: averages over all of the grid, over m = 5 to 9 in the last four."""
+"""The dashed lines of Figure 2: averages over the grid; the last four over m = 5 to 9."""
 
 
 def digits_off(found, *known: str) -> float:
-    """By how much `found` differs from numbers in text at most, in units of their last digits.
+    """The largest difference of `found` from numbers in text, in units of their last digits.
 
     Up to a half, they are equal as printed: `digits_off(1.8576, "1.858")` is 0.4.
     """

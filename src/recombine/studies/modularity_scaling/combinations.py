@@ -1,4 +1,4 @@
-"""Table 3: are combinations of classes classified that training has never shown?"""
+"""Table 3: are images classified in combinations of classes that training never shows?"""
 
 from collections.abc import Callable
 
@@ -25,11 +25,11 @@ from .images import AS_PUBLISHED, SMOKE
 from .images_trial import CHANCE, FAMILY, IN_TABLES, METHODS, Config, trial
 
 MARGIN = 2.0
-"""Points that new combinations may cost."""
+"""Largest cost of new combinations, in points."""
 
 
 def by_method(results: Results, metric: str = "accuracy") -> dict[str, np.ndarray]:
-    """Accuracy in %, one value a seed, for every method: of held-out tuples, or of trained."""
+    """Accuracy in % on held-out or on trained tuples, for every method, one value per seed."""
     return {m: results.metric(metric, method=m) for m in METHODS}
 
 
@@ -40,7 +40,7 @@ def new_combinations_cost_little(results: Results) -> Judgement:
     evidence = {
         "accuracy on held-out combinations": {m: held_out[m].mean() for m in METHODS},
         "accuracy on trained combinations": {m: trained[m].mean() for m in METHODS},
-        f"trained less held out, in points (bound: up to {MARGIN:g})": drops,
+        f"trained minus held out, in points (bound: up to {MARGIN:g})": drops,
     }
     return Judgement(bool(largest <= MARGIN), evidence)
 
@@ -89,7 +89,7 @@ CONDITIONS = grid(method=tuple(METHODS))
 
 study = Study(
     name="modularity-scaling/combinations",
-    title="What new combinations of known classes cost one network, and modules",
+    title="The cost of new combinations of known classes, for one network and for modules",
     source=Source(DOCUMENT, "Table 3"),
     question="Are images classified as well in combinations of classes that no training input had?",
     config=Config,
@@ -111,7 +111,7 @@ study = Study(
             seeds=5,
             conditions=CONDITIONS,
             settings=AS_PUBLISHED | {"k": 6, "held_out": 0.1},
-            cost="a day on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="a day on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(
@@ -156,19 +156,18 @@ study = Study(
     ),
     beside=(
         Beside(
-            "ours less modular, in points (CIFAR-10, full size)",
+            "ours minus modular, in points (CIFAR-10, full size)",
             difference(published("kernel"), published("modular")),
             measured("kernel", "modular"),
         ),
         Beside(
-            "modular less monolithic, in points (the same)",
+            "modular minus monolithic, in points (CIFAR-10, full size)",
             difference(published("modular"), published("monolithic")),
             measured("modular", "monolithic"),
         ),
     ),
     notes="The paper has k = 6 images of CIFAR-10 and does not say how many combinations are held "
-    "out; here k = 3 digits, and about a tenth of the 1,000 ordered triples, other ones in every "
-    "run. Test inputs of trained combinations are test images too: they differ from the held-out "
-    "ones in nothing but the combination. Accuracies are an experiment of their own and are not "
-    "held against the paper's.",
+    "out; here k = 3 digits, and about a tenth of the 1,000 ordered triples, different ones in "
+    "every run. Test inputs of trained combinations consist of test images too: they differ from "
+    "the held-out ones only in the combination. Accuracies are not comparable with the paper's.",
 )

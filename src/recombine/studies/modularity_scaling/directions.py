@@ -20,16 +20,16 @@ from . import DOCUMENT
 from .sine_trial import TITLES, Config, trial
 
 CLOSER = 0.08
-"""By how much kernel directions are closer before task training, at least."""
+"""Smallest gain in similarity of kernel directions before task training."""
 WORSE = 1.5
-"""How many times as large the loss of monolithic networks is, at least."""
+"""Smallest ratio of the monolithic to the modular loss."""
 BETTER = 0.3
-"""The loss with true directions over that of modular networks, at most."""
+"""Largest ratio of the loss with true directions to that of modular networks."""
 METHODS = ("monolithic", "monolithic-long", "modular", "kernel", "true")
 
 
 def losses(results: Results) -> dict[str, np.ndarray]:
-    """The test loss of every method, one value a seed."""
+    """The test loss of every method, one value per seed."""
     return {m: results.metric("test_loss", method=m) for m in results.values("method")}
 
 
@@ -83,7 +83,7 @@ def mean_losses(results: Results) -> dict[str, float]:
 
 
 def monolithic_ratios(results: Results) -> dict[str, float]:
-    """The mean loss of monolithic networks over that of modular ones."""
+    """Ratios of the mean loss of monolithic networks to that of modular ones."""
     mean = mean_losses(results)
     return {
         f"{one} / {other}": mean[one] / mean[other]
@@ -112,7 +112,7 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
     evidence = {
         "kernel": loss["kernel"].mean(),
         "modular": loss["modular"].mean(),
-        "kernel less modular (bound: interval below 0)": found,
+        "kernel minus modular (bound: interval below 0)": found,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 
@@ -182,11 +182,11 @@ SMOKE = {
     "k": 2, "n": 64, "width": 4, "layers": 2, "steps": 10, "kernel_steps": 4, "kernel_batch": 32,
     "test_samples": 64,
 }  # fmt: skip
-"""What the sine studies run to see that they run."""
+"""Settings of the smoke preset of the sine studies."""
 
 study = Study(
     name="modularity-scaling/directions",
-    title="Directions of modules: what the kernel rule finds, and what it is worth",
+    title="Directions of modules: what the kernel rule finds, and whether it helps",
     source=Source(DOCUMENT, "Figures 5 and 11"),
     question="How close do the kernel rule and task training bring modules to the true directions, "
     "and does a closer start lower the loss?",
@@ -236,8 +236,8 @@ study = Study(
         ),
         Claim(
             "they-stay-closer",
-            "After task training they are still closer: the 95 % interval of the paired difference "
-            "is above 0.",
+            "After task training kernel directions are still closer to the true ones than random "
+            "directions: the 95 % interval of the paired difference is above 0.",
             "Figure 5",
             closer_after_training,
             seeds=5,
@@ -312,6 +312,6 @@ study = Study(
     notes="The paper has m = k = 10, K = 20 modules of five layers, and 100 plain gradient steps "
     "of the kernel rule (preset paper); it shows Figure 5 without numbers or error bands. Here "
     "m = k = 5 with K = 25 modules (5k, as in Figure 4a) of four layers, and the kernel rule takes "
-    "150 steps of Adam. The objective yᵀ K⁻¹ y keeps falling as u and v come to a right angle, "
+    "150 steps of Adam. The objective yᵀ K⁻¹ y keeps falling as u and v approach a right angle, "
     "whatever u is; a step that would take their cosine below 0.1 is not taken (`least_cosine`).",
 )

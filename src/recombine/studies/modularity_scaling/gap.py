@@ -1,4 +1,4 @@
-"""Past the paper: how much of the growth with dimension is optimisation, and which rule helps?"""
+"""Beyond the paper: how much of the growth with dimension is optimisation, and which rule helps?"""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -40,13 +40,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "joint": {"method": "kernel", "kernel_rule": "joint", "kernel_rate": 0.02},
 }  # fmt: skip
-"""What each variant sets."""
+"""The settings of each variant."""
 KERNEL_STEPS = {"kernel-longer": 4, "evidence": 2, "evidence-restarts": 2, "joint": 2}
-"""How many times as many steps of the kernel rule a variant takes; one if it is not here."""
+"""Factor on the steps of the kernel rule, by variant; 1 if not listed."""
 KERNEL_BATCH = {"evidence": 2, "evidence-restarts": 2, "joint": 2}
-"""How many times as many samples a step of the kernel rule sees."""
+"""Factor on the batch size of the kernel rule, by variant; 1 if not listed."""
 TASK_STEPS = {"random-longer": 2}
-"""How many times as many steps on the task."""
+"""Factor on the steps on the task, by variant; 1 if not listed."""
 TITLES = {
     "true": "True directions",
     "random": "Random directions (modular)",
@@ -55,13 +55,13 @@ TITLES = {
     "kernel": "Kernel rule (ours in the paper)",
     "kernel-longer": "Kernel rule, four times its steps",
     "evidence": "Kernel rule with determinant",
-    "evidence-restarts": "With determinant, three starts a module",
+    "evidence-restarts": "With determinant, three starts per module",
     "joint": "All directions together",
 }
 IMPROVED = ("evidence", "joint")
 """Rules that are not in the paper."""
 SHOWN = tuple(name for name in VARIANTS if name != "evidence-restarts")
-"""What the preset laptop has time for."""
+"""The variants of preset laptop."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Config(search_trial.Config):
     """Settings of the study of the gap between theory and experiment."""
 
     variant: Variant = "random"
-    """Where directions come from, and what they are given."""
+    """The variant: where directions come from, and how long they are trained."""
 
 
 def resolved(config: Config) -> Config:
-    """The settings that the variant stands for."""
+    """The settings of the variant."""
     name = config.variant
     return replace(
         config,
@@ -85,7 +85,7 @@ def resolved(config: Config) -> Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Search for the samples that a loss takes, by one variant."""
+    """Search for the number of samples that one variant needs to reach a loss."""
     search_trial.trial(resolved(config), key, run)
 
 
@@ -98,7 +98,7 @@ def log2_n(results: Results, variant: str, k: int) -> np.ndarray:
 
 
 def relative_loss(results: Results, variant: str, k: int) -> np.ndarray:
-    """Test loss over the target's variance with the samples that every search begins with."""
+    """Test loss over the target's variance, with the number of samples that searches start from."""
     trials = results.where(variant=variant, k=k)
     found = []
     for record in sorted(trials.records, key=lambda r: r.seed):
@@ -109,7 +109,7 @@ def relative_loss(results: Results, variant: str, k: int) -> np.ndarray:
 
 
 def slopes(results: Results, variant: str) -> np.ndarray:
-    """The slope of log2 n against k = m, by least squares, one value a seed."""
+    """The slope of log2 n against k = m, by least squares, one value per seed."""
     ks = results.where(variant=variant).values("k")
     n = np.array([log2_n(results, variant, k) for k in ks])
     return np.polyfit(ks, n, 1)[0]
@@ -128,7 +128,7 @@ def true_grows_least(results: Results) -> Judgement:
     found = paired_difference(slopes(results, "true"), slopes(results, "random"))
     evidence = {
         "slope of log2 n against m": slope_table(results),
-        "true less random (bound: interval below 0)": found,
+        "true minus random (bound: interval below 0)": found,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 
@@ -147,7 +147,7 @@ def true_is_flat(results: Results) -> Judgement:
 
 
 def against_random(results: Results, variant: str) -> dict[str, Any]:
-    """A variant less random directions, by dimension: samples, and loss at equal samples."""
+    """A variant minus random directions, by dimension: log2 samples, and loss at equal n."""
     ks = results.values("k")
     samples = {
         k: paired_difference(log2_n(results, variant, k), log2_n(results, "random", k)) for k in ks
@@ -171,7 +171,7 @@ def lowers_the_loss(variant: str):
         ]
         found = paired_difference(*mean)
         evidence = {
-            "loss / variance less that of random directions, mean over k (bound: interval below 0)":
+            "loss / variance minus that of random ones, mean over k (bound: interval below 0)":
                 found,
             **against_random(results, variant),
         }  # fmt: skip
@@ -203,7 +203,7 @@ def draw_slopes(results: Results):
 def draw_losses(results: Results):
     ks = results.values("k")
     figure = figures.panels(
-        *(f"k = m = {k}" for k in ks), x="", y="loss / variance, less that of random directions"
+        *(f"k = m = {k}" for k in ks), x="", y="loss / variance, minus that of random directions"
     )
     for panel, k in enumerate(ks):
         random = relative_loss(results, "random", k)
@@ -225,7 +225,7 @@ def gains(variant: str) -> Claim:
         f"{TITLES[variant]}: with the same samples the test loss over the target's variance, mean "
         "over dimensions, is lower than with random directions; the 95 % interval of the paired "
         "difference is below 0.",
-        "Past the paper",
+        "beyond the paper",
         lowers_the_loss(variant),
         seeds=5,
     )
@@ -234,7 +234,7 @@ def gains(variant: str) -> Claim:
 study = Study(
     name="modularity-scaling/gap",
     title="Theory promises samples independent of dimension: what does optimisation cost?",
-    source=Source(DOCUMENT, "Section 5; past the paper"),
+    source=Source(DOCUMENT, "Section 5; beyond the paper"),
     question="How much of the growth of sample complexity with dimension is due to directions that "
     "are not found, and which rule finds them?",
     config=Config,
@@ -284,7 +284,7 @@ study = Study(
             "true-directions-grow-least",
             "With true directions log2 n grows more slowly with m than with random ones: the 95 % "
             "interval of the paired difference of slopes is below 0.",
-            "Past the paper",
+            "beyond the paper",
             true_grows_least,
             seeds=5,
         ),
@@ -302,7 +302,7 @@ study = Study(
         Figure(
             "samples",
             "Samples needed by dimension",
-            "As Figure 4a, for all ways to directions. Every point is one target.",
+            "As Figure 4a, for all variants. One point per target.",
             draw_samples,
         ),
         Figure(
@@ -314,13 +314,13 @@ study = Study(
         Figure(
             "losses",
             "Loss at equal samples against random directions, target by target",
-            "Test loss over the variance of the target at equal samples, less that of random "
+            "Test loss over the variance of the target at equal samples, minus that of random "
             "directions on the same target. Below 0 the variant is better.",
             draw_losses,
         ),
     ),
-    notes="Not in the paper. All variants train for the same number of steps on the task, but for "
-    "random-longer, which gets twice as many in return for no kernel rule. The determinant makes "
+    notes="Not in the paper. All variants train for the same number of steps on the task, except "
+    "random-longer, which takes twice as many and no kernel rule. The determinant makes "
     "the objective of Algorithm 1 the evidence of a Gaussian process; joint also adds up the "
     "kernels of all modules, and finds bandwidths and amplitudes. Bandwidths, steps and starts "
     "were chosen on seeds 500 to 505. Searches that end at a bound count with it.",

@@ -1,4 +1,4 @@
-"""What one trial of the image studies does: find projections, learn, and see what modules see."""
+"""The trial of the image studies: find projections, train, and measure what modules see."""
 
 import warnings
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ IN_TABLES = {
     "modular": "baseline_modular",
     "kernel": "kernel_init_modular",
 }
-"""Their names in the list of the paper's numbers."""
+"""The methods' names in the table of the paper's numbers."""
 
 
 def noisy_reference(method: str, noise: float) -> Reference:
@@ -31,7 +31,7 @@ def noisy_reference(method: str, noise: float) -> Reference:
 
 
 SHOWN = 2
-"""Modules whose projections are kept to be shown."""
+"""Number of modules whose projections are stored for figures."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class Config:
     """Settings of the studies on inputs of several images."""
 
     method: Literal["monolithic", "modular", "kernel", "oracle"] = "modular"
-    """One network; modules with random projections, with those that the kernel rule finds, or with
-    random ones that see one image only."""
+    """The method: one network, or modules with random projections, with those of the kernel rule,
+    or with random ones that see one image only."""
     data: Literal["digits", "templates", "mnist", "fashion-mnist", "cifar-10"] = "digits"
-    """Images: 8x8 digits, synthetic mixtures of templates, or a data set that `recombine data get`
-    gets."""
+    """Images: 8x8 digits, synthetic mixtures of templates, or a data set of `recombine data get`.
+    """
     side: int | None = None
-    """Rows and columns of the images, to which real ones are averaged; none: what they have."""
+    """Rows and columns to which images are averaged; none: their own size."""
     k: int = 4
-    """Images in an input."""
+    """Images per input."""
     held_out: float = 0.0
     """Fraction of the tuples of classes that no training input has; 0: none."""
     noise: float = 0.0
@@ -55,35 +55,36 @@ class Config:
     modules: int = 16
     """Modules K of the network."""
     width: int = 16
-    """Numbers to which a module projects an input."""
+    """Dimension of a module's projection."""
     trunk: tuple[int, ...] = (64, 32)
-    """Units of the layers that all modules share."""
+    """Units of the hidden layers that all modules share."""
     hidden: tuple[int, ...] = (128, 128, 64)
     """Units of the hidden layers of the monolithic network."""
     inputs: int = 12_800
     """Training inputs, each seen once."""
     batch: int = 128
-    """Inputs a step."""
+    """Inputs per step."""
     learning_rate: float = 3e-3
     """Learning rate of Adam."""
     sampling: Literal["per_module_slot", "per_module_column", "global_random"] = "per_module_slot"
-    """The outputs that the kernel rule fits a module to: those of one image, a single one, all."""
+    """The outputs to which the kernel rule fits a module: all of one image, a single one, or all.
+    """
     together: bool = True
-    """Fit a module to all of its outputs at every step, or to one of them that is drawn."""
+    """Whether a module is fitted to all of its outputs at every step, or to a random one."""
     sigma: float | None = None
     """Width of the kernel; none: the root mean squared distance of projected inputs."""
     jitter: float = 0.1
     """Added to the diagonal of the kernel."""
     kernel_optimiser: Literal["adam", "sgd"] = "adam"
-    """How the kernel rule descends."""
+    """Optimizer of the kernel rule."""
     kernel_mean: bool = True
-    """Divide the objective of the kernel rule by its batch."""
+    """Whether the objective of the kernel rule is divided by its batch size."""
     kernel_rate: float = 0.003
     """Learning rate of the kernel rule."""
     kernel_inputs: int = 4096
-    """How many of the training inputs the kernel rule sees: the first."""
+    """Number of training inputs, from the first on, that the kernel rule sees."""
     kernel_batch: int = 128
-    """Inputs a step of the kernel rule."""
+    """Inputs per step of the kernel rule."""
     kernel_steps: int = 100
     """Steps of the kernel rule."""
     test_inputs: int = 2000
@@ -116,11 +117,11 @@ def columns(config: Config, classes: int) -> np.ndarray:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train a network by one method; measure its accuracy, and what its modules look at."""
+    """Train a network by one method; measure its accuracy and the projections of its modules."""
     import equinox as eqx
     import jax
 
-    # What the methods share comes from keys of its own: images, tuples, weights, inputs, tests.
+    # Images, tuples, weights, inputs and tests have separate keys, so that methods share them.
     data_key, tuple_key, weight_key, kernel_key, input_key, test_key = jax.random.split(key, 6)
     images = load(config, data_key)
     k, classes, pixels = config.k, images.classes, images.train_images.shape[1]
@@ -182,7 +183,7 @@ def tenth(steps: int) -> int:
 
 
 def first_inputs(task, batches: int, batch: int, key):
-    """What the first steps of training see: inputs, and their targets, k-hot."""
+    """Inputs of the first steps of training, and their k-hot targets."""
     import jax
     import jax.numpy as jnp
 
@@ -229,7 +230,7 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
 
 
 def blind(config: Config, U):
-    """Random projections of which every module keeps what lies in its own image."""
+    """Random projections restricted to one image per module."""
     import jax.numpy as jnp
 
     sees = np.arange(config.k)[:, None] == assigned(config)
@@ -237,7 +238,7 @@ def blind(config: Config, U):
 
 
 def as_long_as(U, other):
-    """U with every module's projection at the norm that it has in `other`."""
+    """U with every module's projection scaled to its norm in `other`."""
     import jax.numpy as jnp
 
     return U * jnp.sqrt(
@@ -247,14 +248,14 @@ def as_long_as(U, other):
 
 
 def looks(U, k: int, shape: tuple[int, ...]):
-    """The share and the place of every module's strongest image, and what some modules see."""
+    """Share and index of every module's strongest image, and some modules' projections."""
     look = probes.image_concentration(U, k)
     maps = [probes.projection_map(U, k, shape, module=m) for m in range(SHOWN)]
     return look.share, look.image, maps
 
 
 def report_projections(config: Config, before, after, shape: tuple[int, ...], run: Run) -> None:
-    """How far modules look at one image, before and after task training."""
+    """Report the concentration of modules on one image, before and after task training."""
     from equinox import filter_jit
 
     found = [filter_jit(looks)(U, config.k, shape) for U in (before, after)]

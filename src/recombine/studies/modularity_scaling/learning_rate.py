@@ -36,7 +36,7 @@ def all_eps(results: Results) -> tuple[float, ...]:
 
 
 def by_rate(results: Results, rate: float) -> np.ndarray:
-    """log2 samples, averaged over networks and losses: one number a seed."""
+    """log2 samples, averaged over networks and losses: one number per seed."""
     return np.mean(
         [
             log2_samples(results, eps, learning_rate=rate, width=width, layers=layers)
@@ -58,7 +58,7 @@ def one_rate_is_best(results: Results) -> Judgement:
     evidence: dict[str, Any] = {
         "mean log2 of samples by learning rate": {f"{r:g}": v.mean() for r, v in means.items()},
         **{
-            f"0.01 less {rate:g} (bound: below 0 on average)": paired_difference(
+            f"0.01 minus {rate:g} (bound: below 0 on average)": paired_difference(
                 means[BEST], means[rate]
             )
             for rate in rates
@@ -195,7 +195,7 @@ study = Study(
         Figure(
             "sweeps",
             "Samples by learning rate, width and depth",
-            "Figure 8: one thin line a network, or learning rate, and loss; bold the average.",
+            "Figure 8: one thin line per network or learning rate and loss; bold: the average.",
             draw_sweeps,
         ),
     ),
@@ -203,6 +203,6 @@ study = Study(
     "k = m = 3, and losses are 0.4 and 0.6 of each target's variance: targets differ much in "
     "their variance. Trainings are 2,000 steps on batches of 256 rather than 10,000 on all "
     "samples, which favours larger learning rates; widths are swept with 3 layers and layers with "
-    "width 32. Searches that never reach a loss count with the most samples, 8192, a bound "
-    "that favours the learning rates that have them.",
+    "width 32. Searches that never reach a loss count with 8192 samples, the most tried, which "
+    "favours learning rates with such searches.",
 )

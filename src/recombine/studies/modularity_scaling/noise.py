@@ -25,11 +25,11 @@ from .images import AS_PUBLISHED, SMOKE
 from .images_trial import CHANCE, METHODS, Config, noisy_reference, trial
 
 LITTLE, MUCH = 1.0, 3.0
-"""Noise up to which the paper's method is ahead, and from which it is not."""
+"""The largest noise at which the paper's method is ahead, and the smallest at which it is not."""
 
 
 def accuracies(results: Results, method: str) -> dict[float, np.ndarray]:
-    """The accuracy of a method in %, one value a seed, for every σ."""
+    """The accuracy of a method in %, for every σ, one value per seed."""
     runs = results.where(method=method)
     return {s: runs.metric("accuracy", noise=s) for s in runs.values("noise")}
 
@@ -83,7 +83,7 @@ def ahead_with_little_noise(results: Results) -> Judgement:
 
 
 def advantage_vanishes(results: Results) -> Judgement:
-    """Smaller at every large σ than at every small one."""
+    """Judge whether the difference is smaller at every large σ than at every small one."""
     found = ours_over_modular(results)
     little = [d["paired difference"] for s, d in found.items() if s <= LITTLE]
     much = [d["paired difference"] for s, d in found.items() if s >= MUCH]
@@ -105,7 +105,7 @@ def draw_accuracy(results: Results):
 
 
 def draw_advantage(results: Results):
-    figure = figures.panels("", x="noise on training inputs", y="ours less modular (points)")
+    figure = figures.panels("", x="noise on training inputs", y="ours minus modular (points)")
     ours, modular = accuracies(results, "kernel"), accuracies(results, "modular")
     places = [f"σ = {s:g}" for s in ours]
     figures.add_points(figure, places, [ours[s] - modular[s] for s in ours], "here")
@@ -123,7 +123,7 @@ def advantage(noise: float) -> Callable[[Results], np.ndarray]:
 
 def beside(noise: float) -> Beside:
     return Beside(
-        f"ours less modular at σ = {noise:g}, in points (CIFAR-10, full size)",
+        f"ours minus modular at σ = {noise:g}, in points (CIFAR-10, full size)",
         difference(noisy_reference("kernel", noise), noisy_reference("modular", noise)),
         advantage(noise),
     )
@@ -133,7 +133,7 @@ NOISE = (0.0, 1.0, 3.0, 10.0, 30.0)
 
 study = Study(
     name="modularity-scaling/noise",
-    title="Noise on training inputs: what it costs, and whose advantage it takes",
+    title="Noise on training inputs: its cost, and the advantage that it removes",
     source=Source(DOCUMENT, "Table 4"),
     question="How well are clean images classified after training on noisy ones, and does the "
     "kernel rule still help?",
@@ -155,7 +155,7 @@ study = Study(
             seeds=4,
             conditions=grid(noise=(0.0, 0.3, 1.0, 3.0, 10.0, 30.0), method=tuple(METHODS)),
             settings=AS_PUBLISHED | {"k": 6},
-            cost="days on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="days on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(
@@ -213,15 +213,15 @@ study = Study(
         ),
         Figure(
             "advantage",
-            "What the kernel rule adds",
-            "Paired over seeds: the same images, inputs, noise and weights. The paper's numbers "
-            "are of another size and other images.",
+            "The gain of the kernel rule",
+            "Paired over seeds: methods share images, inputs, noise and weights. The paper's "
+            "numbers come from another size and other images.",
             draw_advantage,
         ),
     ),
     beside=tuple(map(beside, NOISE)),
     notes="The paper has k = 6 images of CIFAR-10, here k = 4 digits. N(0, σI) is read as a "
     "standard deviation of σ, after normalisation of the images. The kernel rule sees the noise as "
-    "well: its inputs are the first that training sees. Accuracies are an experiment of their own "
-    "and are not held against the paper's.",
+    "well: its inputs are the first that training sees. Accuracies are not comparable with the "
+    "paper's.",
 )

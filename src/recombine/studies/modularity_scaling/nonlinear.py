@@ -31,7 +31,7 @@ from .directions import (
 from .sine_trial import TITLES, Config, trial
 
 RATIO = 1.5
-"""How many times as large the monolithic loss is, at least."""
+"""Smallest ratio of the monolithic to the modular loss."""
 PAPER = {
     "monolithic-long": "baseline_monolithic",
     "modular": "baseline_modular",
@@ -56,8 +56,8 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
     loss = losses(results)
     found = paired_difference(loss["kernel"], loss["modular"])
     evidence = {
-        "kernel less modular (bound: interval below 0)": found,
-        "in the paper": published("kernel").value - published("modular").value,
+        "kernel minus modular (bound: interval below 0)": found,
+        "difference of the paper's means": published("kernel").value - published("modular").value,
     }
     return Judgement(found["95 % interval"][1] < 0, evidence)
 
@@ -65,8 +65,8 @@ def kernel_lowers_the_loss(results: Results) -> Judgement:
 def centres_are_found(results: Results) -> Judgement:
     kernel, random = (results.metric("distance_at_start", method=m) for m in ("kernel", "modular"))
     evidence = {
-        "from a kernel-initialised module to the nearest true centre": kernel.mean(),
-        "from a random one": random.mean(),
+        "distance of kernel-initialised modules to the nearest true centre": kernel.mean(),
+        "distance of random modules": random.mean(),
         "ratio (bound: below 0.5)": kernel.mean() / random.mean(),
     }
     return Judgement(bool(kernel.mean() < 0.5 * random.mean()), evidence)
@@ -183,15 +183,15 @@ study = Study(
     beside=(
         *(Beside(f"test loss, {TITLES[m]}", published(m), of(m)) for m in PAPER),
         Beside(
-            "kernel less modular, on the same targets (paper: difference of means)",
+            "kernel minus modular, on the same targets (paper: difference of means)",
             difference(published("kernel"), published("modular")),
             gain,
         ),
     ),
     notes="Networks are smaller than the paper's (K = 10 modules of four layers and 32 units "
     "instead of 25 of six layers and 128) and train for 500 steps instead of 1,000; the kernel "
-    "rule takes 150 steps of Adam instead of 1,000 plain gradient steps, which run away. The paper "
+    "rule takes 150 steps of Adam instead of 1,000 plain gradient steps, which diverge. The paper "
     "does not say how many sine waves a module has; with five, monolithic networks have a larger "
-    "loss than it reports. Its numbers stand beside ours for orientation, not as a target: in it, "
+    "loss than it reports. Its numbers are shown for orientation, not as a target: there, "
     "too, kernel and modular differ by one standard error.",
 )

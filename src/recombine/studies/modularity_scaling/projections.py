@@ -1,4 +1,4 @@
-"""Figure 12: which image does a module look at, before and after task training?"""
+"""Figure 12: which image does a module see, before and after task training?"""
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from .images import AS_PUBLISHED, SMOKE
 from .images_trial import METHODS, Config, trial
 
 SHARE = 0.4
-"""Of a projection's squared weights, the part in its strongest image that the rule must reach."""
+"""Smallest share of a projection's squared weights in its strongest image, after the rule."""
 NEAR = 0.05
-"""How far a share may lie from that of random projections to count as chance."""
+"""Largest distance of a share from 1/k that counts as chance."""
 RULE = {"method": "kernel", "sampling": "per_module_slot"}
 SAMPLINGS = {
     "per_module_slot": "classes of one image",
@@ -32,7 +32,7 @@ SAMPLINGS = {
 
 
 def chance(results: Results) -> float:
-    """The share of an image if all have the same."""
+    """The share of an image if all images have equal shares."""
     (k,) = results.values("k")
     return 1 / k
 
@@ -131,7 +131,7 @@ def draw_shares(results: Results):
 
 def draw_objective(results: Results):
     figure = figures.panels(
-        "objective of the kernel rule", "likeness of inputs to a module",
+        "objective of the kernel rule", "similarity of inputs to a module",
         x="step", y=("yᵀ K⁻¹ y / batch", "mean of K off its diagonal"),
     )  # fmt: skip
     for panel, curve in enumerate(("kernel_loss", "kernel_likeness")):
@@ -147,7 +147,7 @@ def by_sampling(*samplings: str) -> tuple[dict[str, str], ...]:
 
 study = Study(
     name="modularity-scaling/projections",
-    title="The kernel rule gives every module an image of its own before training",
+    title="The kernel rule gives every module one image before training",
     source=Source(DOCUMENT, "Figure 12"),
     question="Does the kernel rule make modules look at one image each, and does training keep it?",
     config=Config,
@@ -164,7 +164,7 @@ study = Study(
             seeds=5,
             conditions=by_sampling(*SAMPLINGS),
             settings=AS_PUBLISHED | {"k": 6},
-            cost="a day on an accelerator: 300 million weights a network; needs cifar-10",
+            cost="a day on an accelerator: 300 million weights per network; needs cifar-10",
         ),
     },
     claims=(
@@ -234,14 +234,14 @@ study = Study(
         ),
         Figure(
             "objective",
-            "The kernel rule at work",
-            "The objective falls although inputs stay as alike: it does not fall by making all of "
-            "them unlike, for which growing projections would be enough.",
+            "The kernel rule during its steps",
+            "The objective falls although inputs stay equally similar: it does not fall by making "
+            "all of them dissimilar, for which growing projections would be enough.",
             draw_objective,
         ),
     ),
     notes="The paper has k = 6 images of CIFAR-10 and shows one column of one module by eye; here "
-    "k = 4 digits, and the share of squared weights in the strongest image stands for what the "
-    "eye sees. The paper optimises 'a single class at a time' and does not say which class a "
-    "module is fitted to: fitted to the classes of all images alike, modules do not choose.",
+    "k = 4 digits, and the share of squared weights in the strongest image replaces inspection "
+    "by eye. The paper optimises 'a single class at a time' and does not say which class a "
+    "module is fitted to: fitted to the classes of all images alike, modules prefer none.",
 )

@@ -27,7 +27,7 @@ COMPARED = ("monolithic", "modular", "kernel")
 
 
 def samples(results: Results, method: str, k: int) -> np.ndarray:
-    """log2 of the samples that a method needs at k = m, one number a seed."""
+    """log2 of the number of samples that a method needs at k = m, one value per seed."""
     return log2_samples(results, the_eps(results), method=method, k=k)
 
 
@@ -44,7 +44,7 @@ def by_dimension(results: Results, method: str, other: str) -> dict[int, dict[st
 
 
 def bounds_reached(results: Results, *methods: str) -> dict[str, dict[str, int]]:
-    """How many searches of a method ended at a bound, never or always below the loss."""
+    """Number of searches of a method that ended at a bound, never or always below the loss."""
     eps = the_eps(results)
     return {method: censored(results, eps, method=method) for method in methods}
 
@@ -52,7 +52,7 @@ def bounds_reached(results: Results, *methods: str) -> dict[str, dict[str, int]]
 def kernel_needs_fewer(results: Results) -> Judgement:
     found = by_dimension(results, "kernel", "modular")
     evidence = {
-        "log2 n of kernel less modular, by k = m (bound: the interval below 0)": found,
+        "log2 n of kernel minus modular, by k = m (bound: the interval below 0)": found,
         "searches that ended at a bound": bounds_reached(results, "kernel", "modular"),
     }
     return Judgement(all(d["95 % interval"][1] < 0 for d in found.values()), evidence)
@@ -67,7 +67,7 @@ def compared(
         found = by_dimension(results, method, other)
         means = np.array([d["paired difference"] for d in found.values()])
         evidence = {
-            f"log2 n of {method} less {other}, by k = m (bound: {bound})": found,
+            f"log2 n of {method} minus {other}, by k = m (bound: {bound})": found,
             "searches that ended at a bound": bounds_reached(results, method, other),
         }
         return Judgement(bool(holds(means)), evidence)
@@ -96,7 +96,7 @@ def searches_end(results: Results) -> Judgement:
     for trace in traces:
         steps = trace[~np.isnan(trace[:, 0])]
         widths = steps[:, 3] - steps[:, 2]
-        # Before anything is enough the width is infinite.
+        # The width is infinite until some number of samples is enough.
         finite = widths[np.isfinite(widths)]
         widening += bool(np.any(np.diff(finite) > 0))
         open_ended += bool(finite.size and finite[-1] >= tolerance)
@@ -130,7 +130,7 @@ def draw_samples(results: Results):
 
 
 def draw_differences(results: Results):
-    figure = figures.panels("", x="modules and dimensions, k = m", y="log2 n, kernel less modular")
+    figure = figures.panels("", x="modules and dimensions, k = m", y="log2 n, kernel minus modular")
     dimensions = results.values("k")
     pairs = [samples(results, "kernel", k) - samples(results, "modular", k) for k in dimensions]
     figures.add_points(figure, dimensions, pairs, "one target", line=False)
@@ -273,7 +273,7 @@ study = Study(
         Figure(
             "differences",
             "Kernel initialisation against random initialisation",
-            "log2 of the samples that kernel-initialised modular networks need, less that of "
+            "log2 of the samples that kernel-initialised modular networks need, minus that of "
             "random ones, on the same target.",
             draw_differences,
         ),
@@ -285,13 +285,13 @@ study = Study(
             draw_trainings,
         ),
     ),
-    notes="The paper trains nine networks a method with K = 5k modules, full batches, a loss of "
+    notes="The paper trains nine networks per method with K = 5k modules, full batches, a loss of "
     "1.5 to reach and up to 10⁶ samples; it trains monolithic networks for ten times as many steps "
-    "as modular ones, as `monolithic-long` here. At this scale there is one network of width 16, "
-    "three layers a module and K = 2k, n is 32 to 8192, trainings are 1,000 steps on batches of "
+    "as modular ones, like `monolithic-long` here. At this scale there is one network of width 16, "
+    "three layers per module and K = 2k, n is 32 to 8192, trainings are 1,000 steps on batches of "
     "512, and the loss to reach is 0.6 of each target's variance: a fixed loss is already reached "
     "by predicting nothing where the variance happens to be small. Searches stop at a bracket of "
     "a factor of 1.4. A search that never reaches its loss counts with 8192, one that always "
     "does with the fewest tried: such numbers are bounds. The paper shows the figure without "
-    "numbers, so that none stand beside ours.",
+    "numbers, so that none are shown beside ours.",
 )

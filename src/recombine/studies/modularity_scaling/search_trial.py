@@ -1,4 +1,4 @@
-"""What one trial of the studies of sample complexity does: train on ever other numbers of samples.
+"""The trial of the studies of sample complexity: train on different numbers of samples.
 
 Training sets are nested, the first n rows of one array; with batches n is an input of the compiled
 program, which all trainings of a search share.
@@ -17,12 +17,12 @@ from .sine_trial import Problem, Streams, network_of, problem, regression, strea
 
 @dataclass(frozen=True)
 class Config(sine_trial.Config):
-    """Settings of the studies of sample complexity. The number n of samples is what they search."""
+    """Settings of the studies of sample complexity, which search the number n of samples."""
 
     eps: tuple[float, ...] = (0.6,)
-    """Test losses to reach, each with a search of its own that shares trainings."""
+    """Test losses to reach, one search per loss; searches share trainings."""
     relative: bool = True
-    """Whether eps is a fraction of the target's variance."""
+    """Whether `eps` is a fraction of the target's variance."""
     start: float = 10.0
     """log2 of the first n."""
     smallest: float = 5.0
@@ -32,11 +32,11 @@ class Config(sine_trial.Config):
     tolerance: float = 0.5
     """Width of the bracket, in log2 n, at which a search stops."""
     evaluations: int = 18
-    """The most trainings of a search."""
+    """The largest number of trainings per search."""
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Search for the number of samples that each loss takes."""
+    """Search for the number of samples needed to reach each loss."""
     keys = streams(key)
     given = problem(replace(config, n=round(2**config.largest)), keys)
     losses: dict[int, float] = {}
@@ -69,7 +69,7 @@ def trial(config: Config, key, run: Run) -> None:
 
 
 def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) -> float:
-    """The test loss after training on the first n samples; not a number if training diverges."""
+    """The test loss after training on the first n samples; NaN if training diverges."""
     import jax.numpy as jnp
 
     rows = jnp.asarray(n) if config.batch else None
@@ -92,12 +92,12 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) ->
 
 
 def log2_samples(results: Results, eps: float, **condition) -> np.ndarray:
-    """log2 of the samples that a loss takes, one number a seed; a bound where it is censored."""
+    """log2 of the number of samples needed, one value per seed; a bound if censored."""
     return results.metric(f"log2_n_{eps:g}", **condition)
 
 
 def censored(results: Results, eps: float, **condition) -> dict[str, int]:
-    """How many searches ended at a bound."""
+    """Number of searches that ended at a bound."""
     return {
         word: int(results.metric(f"{word}_{eps:g}", **condition).sum())
         for word in ("never", "always")

@@ -1,4 +1,4 @@
-"""What one trial of the sine studies does: find directions, train a network, measure."""
+"""The trial of the sine studies: find directions, train a network, measure."""
 
 import warnings
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ TITLES = {
     "true": "True directions, fixed",
 }
 LARGE = 512
-"""Samples on which directions are compared by their objective."""
+"""Number of samples on which directions are compared by their objective."""
 SAME = 0.95
 """Directions with a larger |cosine| count as one."""
 MOST_STEPS = 1000
-"""Of modular networks, in the paper's schedule."""
+"""Steps of modular networks in the paper's schedule."""
 LONGER = 10
 """The paper trains monolithic networks ten times as long as any modular one."""
 
 
 def scheduled_steps(m: int) -> int:
-    """Steps of modular networks on inputs of m dimensions (Appendix E.3)."""
+    """The paper's number of steps for modular networks on inputs of m dimensions (Appendix E.3)."""
     return {7: 700, 8: 700, 9: 500, 10: 200}.get(m, MOST_STEPS)
 
 
@@ -47,7 +47,7 @@ class Config:
     """Settings of the sine studies."""
 
     method: Method = "modular"
-    """Monolithic network, or modular with random, kernel-initialised or true directions."""
+    """The method: monolithic, or modular with random, kernel-initialised or true directions."""
     k: int = 5
     """Modules of the target."""
     m: int = 0
@@ -55,49 +55,50 @@ class Config:
     n: int = 1000
     """Training samples."""
     tau: int = 5
-    """Sine waves a module of the target."""
+    """Sine waves per module of the target."""
     projection: Literal["linear", "distance"] = "linear"
-    """What a module sees: uᵀx, or the distance from u to x."""
+    """The input of a module: uᵀx, or the distance from u to x."""
     modules: int = 0
     """Modules K of the network; 0: `factor` times k."""
     factor: int = 2
-    """Modules of the network for each of the target."""
+    """Modules of the network per module of the target."""
     width: int = 32
     """Units of a hidden layer."""
     layers: int = 4
-    """Linear layers of a module; a monolithic network has one more, the projection."""
+    """Linear layers of a module; a monolithic network has one more, in place of the projection."""
     learning_rate: float = 0.01
-    """Of Adam on the task."""
+    """Learning rate of Adam on the task."""
     steps: int = 600
     """Steps on the task; 0: the paper's schedule by dimension."""
     batch: int = 0
-    """Samples a step on the task; 0: all."""
+    """Samples per step on the task; 0: all."""
     kernel_rule: Literal["independent", "determinant", "joint"] = "independent"
-    """Algorithm 1; the same with the determinant of the kernel; or all directions together."""
+    """The kernel rule: Algorithm 1, Algorithm 1 with the determinant of the kernel, or all
+    directions together."""
     restarts: int = 1
-    """Directions that the kernel rule starts from, for each that is kept by its objective."""
+    """Starts of the kernel rule per direction that is kept, chosen by the objective."""
     kernel_steps: int = 150
     """Steps of the kernel rule."""
     kernel_rate: float = 0.01
     """Learning rate of the kernel rule."""
     kernel_batch: int = 128
-    """Samples a step of the kernel rule."""
+    """Samples per step of the kernel rule."""
     kernel_optimiser: Literal["adam", "sgd"] = "adam"
-    """Of the kernel rule; the paper's is plain gradient descent."""
+    """Optimizer of the kernel rule; the paper's is plain gradient descent."""
     kernel_mean: bool = True
-    """Divide the kernel rule's loss by its batch."""
+    """Whether the objective of the kernel rule is divided by its batch size."""
     kernel_clip: float = float("inf")
     """Largest norm of a module's gradient in the kernel rule."""
     sigma: float = 1.0
-    """Bandwidth of the kernel; where it is learned, the first."""
+    """Bandwidth of the kernel; its initial value if it is learned."""
     least_cosine: float = 0.1
-    """Least cosine of u and v in the kernel of linear projections."""
+    """Smallest cosine of u and v in the kernel of linear projections."""
     jitter: float = 0.1
-    """Added to the diagonal of the kernel; large, it makes interpolation ridge regression."""
+    """Jitter added to the diagonal of the kernel; a large one gives ridge regression."""
     test_samples: int = 4000
-    """Samples on which test losses are measured."""
+    """Number of samples on which test losses are measured."""
     every: int = 0
-    """Steps between two observations; 0: a tenth of all."""
+    """Steps between two measurements; 0: a tenth of all steps."""
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.k < 1:
@@ -176,9 +177,9 @@ def find_directions(
     rows: "Int[Array, ''] | None" = None,
     name: str = "kernel",
 ) -> "Float[Array, 'modules m']":
-    """K directions by the kernel rule, from those in `u`, in 64-bit numbers (Algorithm 1).
+    """K directions of the kernel rule, started from `u`, in 64-bit numbers (Algorithm 1).
 
-    They come from all of the training set, or from its first `rows`; `name` is the loop's.
+    They are fitted to the training set or to its first `rows`; `name` is that of the loop.
     """
     import jax
     import jax.numpy as jnp
@@ -205,7 +206,7 @@ def find_directions(
 
 
 def _best_first(rule, state, x, y) -> np.ndarray:
-    """The order of directions by the objective, or by how much they explain."""
+    """The order of directions by the objective, or by the variance that they explain."""
     import jax
 
     if isinstance(rule, learning.JointDirections):
@@ -215,9 +216,9 @@ def _best_first(rule, state, x, y) -> np.ndarray:
 
 
 def distinct(u: np.ndarray, K: int, order: np.ndarray) -> np.ndarray:
-    """The places in `order` of the first K unit directions that differ; then of those that do not.
+    """The first K of `order`, with directions that repeat an earlier one moved to the end.
 
-    Starts that end in the same direction are one find.
+    Starts that end in the same direction count once.
     """
     chosen: list[int] = []
     for i in range(len(u)):
@@ -298,7 +299,7 @@ def network_of(
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train one network by one method; measure its losses and how close its directions are."""
+    """Train one network by one method; measure its losses and the similarity of its directions."""
     keys = streams(key)
     given = problem(config, keys)
     network, trainable = network_of(config, given, keys, run)

@@ -12,13 +12,13 @@ from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES, digits_off
 from .theory_trial import SMALL_EPS, Config, trial
 
 AS_PRINTED = 0.5
-"""Numbers that differ by no more of the last digit are equal as printed."""
+"""Largest difference, in units of the last digit, of numbers that are equal as printed."""
 ERRORS = 4
-"""A simulation confirms a formula within so many standard errors."""
+"""Number of standard errors within which a simulation confirms a formula."""
 INTERPOLATED = 1e-10
-"""A simulated training loss below this is none."""
+"""A simulated training loss below this counts as zero."""
 CLIP = 10
-"""The largest loss that Figure 1 tells from others."""
+"""The largest loss on the colour scale of Figure 1."""
 
 
 def equal_as_printed(off: dict[str, float], also: bool | np.bool = True, **evidence) -> Judgement:
@@ -28,7 +28,7 @@ def equal_as_printed(off: dict[str, float], also: bool | np.bool = True, **evide
 
 
 def has_values(name: str, table: dict) -> Callable[[Results], Judgement]:
-    """Whether the rows of an array are those of a table."""
+    """A claim that the rows of an array equal those of a table, as printed."""
 
     def judge(results: Results) -> Judgement:
         found = results.array(name)[0]
@@ -126,7 +126,7 @@ def simulation_agrees(results: Results) -> Judgement:
                 zip(map(str, known.SIMULATED_1), test.mean(axis=0), strict=True)
             ),
             f"largest distance of test losses, in standard errors (bound: {ERRORS})": off.max(),
-            "of training losses": off_train.max(),
+            "largest distance of training losses, in standard errors": off_train.max(),
             f"largest training loss for dn < p (bound: {INTERPOLATED:g})": train[:, fitted].max(),
         },
     )
@@ -195,7 +195,7 @@ def small_losses_need_parameters(results: Results) -> Judgement:
     evidence = {
         f"parameters needed for a loss of {SMALL_EPS:g} at m = 1 to 4": needed,
         "with 0.1 % fewer no number of samples is enough": bool(np.all(np.isinf(fewer))),
-        "with 0.1 % more some number is": bool(np.all(np.isfinite(more))),
+        "with 0.1 % more some number of samples is enough": bool(np.all(np.isfinite(more))),
     }
     return Judgement(bool(np.all(np.isinf(fewer)) and np.all(np.isfinite(more))), evidence)
 
@@ -237,7 +237,7 @@ def figure_2_is_known(results: Results) -> Judgement:
 
 def draw_figure_1(results: Results):
     train, test = results.array("figure_1")[0]
-    # More parameters higher up.
+    # Parameters increase upwards.
     return figures.heatmaps(
         [train[::-1], np.minimum(test, CLIP)[::-1]],
         ["training loss", f"test loss, up to {CLIP}"],
@@ -334,8 +334,8 @@ study = Study(
         ),
         Claim(
             "theorem-1-values",
-            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of a calculation of "
-            "its own, to six digits behind the point, in six cases on both sides of the threshold.",
+            "Tr(Λ₂), F, test and training loss of Theorem 1 have the values of an independent "
+            "calculation, to six decimals, in six cases on both sides of the threshold.",
             "Theorem 1",
             has_values("theorem_1", known.THEOREM_1),
         ),
@@ -374,14 +374,14 @@ study = Study(
         Claim(
             "figure-2-values",
             "The predictions for k, m, p and n of Figure 2, averages over the paper's grid of nine "
-            "networks, m = 2 to 9 and ten n, have the values of a calculation of its own.",
+            "networks, m = 2 to 9 and ten n, have the values of an independent calculation.",
             "Figure 2",
             figure_2_is_known,
         ),
         Claim(
             "required-samples",
-            "The samples for a test loss of 1.2 are those of a calculation of its own, to four "
-            "digits, for nine networks at m = 2, 5, 9 and as m grows for ever.",
+            "The samples for a test loss of 1.2 are those of an independent calculation, to four "
+            "digits, for nine networks at m = 2, 5, 9 and as m goes to infinity.",
             "Figure 3",
             required_samples_are_known,
         ),
@@ -408,8 +408,8 @@ study = Study(
         ),
         Claim(
             "theorem-2-values",
-            "The test loss of Theorem 2 has the values of a calculation of its own in four cases, "
-            "for the theorem as printed and for both consistent counts of parameters.",
+            "The test loss of Theorem 2 has the values of an independent calculation in four "
+            "cases, for the theorem as printed and for both consistent counts of parameters.",
             "Theorem 2",
             has_values("theorem_2", known.THEOREM_2),
         ),
@@ -447,20 +447,20 @@ study = Study(
         Figure(
             "figure-1",
             "Losses over samples and parameters",
-            "Figure 1, axes logarithmic. For |n − p| < 2, where the expectation is infinite, the "
-            "mean of 100 random matrices stands in, as in the paper.",
+            "Figure 1, with logarithmic axes. For |n − p| < 2, where the expectation is infinite, "
+            "the mean of 100 random matrices is used, as in the paper.",
             draw_figure_1,
         ),
         Figure(
             "figure-2",
-            "What the theory says of networks",
+            "Predictions of the theory for networks",
             "The dashed lines of Figure 2; against k they are constant. Losses of 0 are left out.",
             draw_figure_2,
         ),
         Figure(
             "figure-3",
             "Samples for a test loss of 1.2",
-            "Figure 3: one line a network. The lines bend: they saturate at about 24 p.",
+            "Figure 3: one line per network. The lines bend: they saturate at about 24 p.",
             draw_figure_3,
         ),
         Figure(
@@ -472,7 +472,7 @@ study = Study(
         Figure(
             "simulation",
             "Both theorems against simulated models",
-            "Test losses. Every point is the mean of 3,000 targets and training sets.",
+            "Test losses. Each point is the mean of 3,000 targets and training sets.",
             draw_simulation,
         ),
     ),

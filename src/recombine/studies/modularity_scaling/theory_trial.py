@@ -1,4 +1,4 @@
-"""What the trial of the theory does: evaluate the closed forms, and simulate their expectations."""
+"""The trial of the theory: evaluate the closed forms, and simulate their expectations."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +14,7 @@ from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES
 
 VARIANTS: tuple[Literal["printed", "total", "module"], ...] = ("printed", "total", "module")
 SIDES = (10, 10_000)
-"""Samples and parameters in Figure 1, from and to."""
+"""Smallest and largest number of samples and of parameters in Figure 1."""
 NORM_DRAWS = 4000
 SMALL_EPS = 0.5
 
@@ -28,7 +28,7 @@ class Config:
     omega: float = 1.57
     """The base Omega of the effective dimension."""
     alpha: float = 0.85
-    """Effective parameters for each parameter of a network."""
+    """Effective parameters per parameter of a network."""
     eps: float = 1.2
     """The test loss of Figure 3."""
     figure_1_m: int = 5
@@ -36,11 +36,11 @@ class Config:
     figure_1_points: int = 50
     """Points along either axis of Figure 1."""
     draws: int = 3000
-    """Targets and training sets that are simulated, each."""
+    """Number of simulated targets, with one training set each."""
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Evaluate the closed forms; simulate what they are the expectations of."""
+    """Evaluate the closed forms; simulate the quantities of which they are expectations."""
 
     def spectrum(m):
         return theory.ScalingSpectrum(m, config.c, config.omega)
@@ -84,9 +84,9 @@ def report_theorems(run: Run, config: Config, spectrum, modular) -> None:
 
 
 def report_sample_complexity(run: Run, config: Config, spectrum) -> None:
-    """The samples that a test loss takes (Figure 3), and the parameters that it cannot do without.
+    """The samples needed for a test loss (Figure 3), and the smallest number of parameters.
 
-    The last column is m = 300, as good as infinite.
+    The last column is m = 300, effectively infinite.
     """
     p, m = config.alpha * np.array(PARAMETERS, float)[:, None], np.array([*DIMENSIONS, 300])
     required = theory.required_samples(config.eps, p, spectrum(m))
@@ -129,7 +129,7 @@ def report_figures(run: Run, config: Config, spectrum) -> None:
 
 
 def report_simulation(run: Run, config: Config, spectrum, modular, key) -> None:
-    """One row a case. Simulated training and test loss, their standard errors, and the formulas."""
+    """Simulated training and test loss, their standard errors and formulas, one row per case."""
     import jax
 
     keys = iter(jax.random.split(key, 16))

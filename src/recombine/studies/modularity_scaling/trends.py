@@ -29,13 +29,13 @@ from .sine_trial import Config, trial
 PUBLISHED = (1.15, 1.57, 0.85)
 """c, Omega and alpha of the paper."""
 NONE = 0.05
-"""A training loss below this is about none."""
+"""A training loss below this counts as zero."""
 CLIP = 6
-"""Predictions above this are drawn there."""
+"""Predictions above this value are drawn at it."""
 
 
 def parameters(config: dict[str, Any]) -> int:
-    """How many parameters p′ a network has, counted as if it had one input."""
+    """The number p′ of a network's parameters, counted as if it had one input."""
     return theory.mlp_parameter_count(config["width"], config["layers"] + 1)
 
 
@@ -45,18 +45,19 @@ AXES: dict[str, tuple[tuple[str, ...], Callable[[dict], Any], Callable[[dict], b
     "p": (("width", "layers"), parameters, lambda c: c["n"] == 1000 and c["m"] >= 5),
     "n": (("n",), lambda c: c["n"], lambda c: parameters(c) == 1153 and c["m"] >= 5),
 }
-"""Of every panel: the settings that it varies, the number they stand for, and what it shows."""
+"""For every panel: the settings that it varies, their position on the axis, and which trials it
+shows."""
 
 
 class Trend(NamedTuple):
     """Losses along one axis, averaged over all settings that occur with each of its values."""
 
     places: np.ndarray
-    """Where on the axis."""
+    """Positions on the axis."""
     losses: np.ndarray
-    """[seeds, places]"""
+    """Losses [seeds, places]."""
     predicted: Callable[..., np.ndarray]
-    """What Theorem 1 says with constants c, Omega, alpha: [places]."""
+    """Predictions of Theorem 1 with constants c, Omega, alpha: [places]."""
 
     @property
     def mean(self) -> np.ndarray:
@@ -130,7 +131,7 @@ def fitted_constants(results: Results) -> tuple[float, float, float]:
 
 
 def constant_by_seed(index: int) -> Callable[[Results], np.ndarray]:
-    """One of the three constants, fitted to the losses of each seed."""
+    """One of the three fitted constants, one value per seed."""
 
     def ours(results: Results) -> np.ndarray:
         configs, losses = conditions_of(results)
@@ -212,7 +213,7 @@ def few_samples_are_fitted(results: Results) -> Judgement:
 def many_samples_generalize(results: Results) -> Judgement:
     train, test = (trend(results, "n", loss) for loss in ("train", "test"))
     gaps = (test.mean - train.mean)[train.places >= 10_000]
-    words = "test less training loss for n ≥ 10000 (bound: within 0.15)"
+    words = "test minus training loss for n ≥ 10000 (bound: within 0.15)"
     return Judgement(bool(np.abs(gaps).max() < 0.15), {words: gaps})
 
 
@@ -412,14 +413,14 @@ study = Study(
         Figure(
             "trends",
             "Losses against modules, dimension, parameters and samples",
-            "Figure 2. Predictions above 6 are drawn there: at n = 1000 the theory with the "
+            "Figure 2. Predictions above 6 are drawn at 6: at n = 1000 the theory with the "
             "paper's constants has a peak of about 40.",
             draw_trends,
         ),
         Figure(
             "fit",
             "Training losses, measured and predicted",
-            "One group of points a condition, with the constants fitted to all of them.",
+            "One group of points per condition, with the constants fitted to all of them.",
             draw_fit,
         ),
     ),
@@ -435,8 +436,8 @@ study = Study(
     "steps (preset paper). Here every axis is varied on its own around k = 5, m = 7 and the "
     "network of 1153 parameters, with 2,000 steps, seven of the nine networks and n up to 10,000: "
     "losses against k and m are averages over n = 500, 2000 and 5000, those against n over k = 2, "
-    "5 and 9, and none are to be held against the paper's, which average over much more. The "
-    "number tau of sine waves a module is 5; the paper does not state it. In the theory c is the "
+    "5 and 9; they are not comparable with the paper's, which average over much more. The "
+    "number tau of sine waves per module is 5; the paper does not state it. In the theory c is the "
     "variance of the target, tau / 2; as in the paper it is a free constant, fitted to training "
     "losses.",
 )

@@ -29,7 +29,7 @@ class Config:
     """Settings of the contextual-classification study."""
 
     network: Literal["linear", "gated"] = "gated"
-    """One pathway that is always on, or one a context."""
+    """The network: one pathway that is always on, or one gated pathway per context."""
     data: Literal["population", "sample"] = "population"
     """Exact statistics with gradient flow from decoupled weights, or a sample with gradient
     descent from random weights."""
@@ -48,7 +48,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train one network; report its pathways' maps and its loss beside the theory's."""
+    """Train one network; report the maps of its pathways, and its loss with the theory's."""
     import jax
     import jax.numpy as jnp
 
@@ -134,7 +134,7 @@ def losses(results: Results) -> Judgement:
     gated = results.metric("final_loss", network="gated", data="population")
     evidence = {
         "linear": linear.mean(),
-        "its least loss, 1/12": 1 / 12,
+        "smallest loss of a linear network, 1/12": 1 / 12,
         "gated": gated.max(),
         "bound": 1e-6,
     }
@@ -164,7 +164,7 @@ def draw_losses(results: Results):
 
 
 def map_entry(network: str, path: int, entry: int):
-    """One entry of a pathway's learned map, one value a seed."""
+    """One entry of a pathway's learned map, one value per seed."""
     return lambda r: r.array("maps", network=network, data="sample")[:, path, entry]
 
 
@@ -186,7 +186,7 @@ study = Study(
     name="neural-race/context",
     title="Contextual classification: gates make a linear network solve a nonlinear task",
     source=Source(DOCUMENT, "Appendix A.2"),
-    question="Does one gated pathway a context solve a task on which a deep linear network "
+    question="Does one gated pathway per context solve a task on which a deep linear network "
     "cannot do better than a loss of 1/12?",
     config=Config,
     trial=trial,

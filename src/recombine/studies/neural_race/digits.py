@@ -26,19 +26,19 @@ from .image_trial import CHANCE, SETTINGS_OF_TABLES, TABLES, Config, trial
 
 
 def shallow(results: Results, inputs: str = "permuted") -> Results:
-    """The trials of the gated classifier with one linear layer a module (Figures 7 and 8)."""
+    """The trials of the gated classifier with one linear layer per module (Figures 7 and 8)."""
     return results.where(network="gated", layers=1, inputs=inputs)
 
 
 def deep(results: Results, activation: str, learning_rate: float = 0.1) -> Results:
-    """The trials with two layers a module (Figure 9)."""
+    """The trials with two layers per module (Figure 9)."""
     return results.where(
         network="gated", layers=2, activation=activation, learning_rate=learning_rate
     )
 
 
 def by_fraction(results: Results, metric: str) -> dict[float, np.ndarray]:
-    """A metric for every K/M, one value a seed, at the largest M; only where it was measured."""
+    """A metric for every K/M, one value per seed, at the largest M; only where it was measured."""
     M = max(results.values("M"))
     runs = results.where(M=M)
     having = [k for k in runs.values("K") if metric != "untrained_accuracy" or k < M]
@@ -63,7 +63,7 @@ def trained_routes_are_learned(results: Results) -> Judgement:
     evidence = {
         "mean trained accuracy by K/M": accuracy,
         "lowest (bound: at least 0.9)": lowest,
-        "highest less lowest (bound: below 0.05)": highest - lowest,
+        "highest minus lowest (bound: below 0.05)": highest - lowest,
     }
     return Judgement(lowest >= 0.9 and highest - lowest < 0.05, evidence)
 
@@ -77,7 +77,7 @@ def forty_percent(inputs: str):
         many = min(v.mean() for f, v in accuracy.items() if f >= 0.4)
         evidence = {
             "mean untrained accuracy by K/M": means(accuracy),
-            "at K/M ≤ 0.1 (bound: at most 0.15)": few,
+            "highest at K/M ≤ 0.1 (bound: at most 0.15)": few,
             "lowest from K/M = 0.4 on (bound: at least 0.85)": many,
         }
         return Judgement(bool(few <= 0.15 and many >= 0.85), evidence)
@@ -110,7 +110,7 @@ def leaky_threshold(results: Results) -> Judgement:
     )
     return Judgement(
         bool(gap.mean() < 0.05),
-        {"trained less untrained accuracy at K/M = 0.25": gap.mean(), "bound": 0.05},
+        {"trained minus untrained accuracy at K/M = 0.25": gap.mean(), "bound": 0.05},
     )
 
 
@@ -250,7 +250,8 @@ study = Study(
         ),
         Claim(
             "forty-percent-rotated",
-            "The same with rotated images.",
+            "With rotated images untrained routes are near chance at K/M = 0.1 (at most 0.15) "
+            "and at trained level from 0.4 on (at least 0.85).",
             "Figure 8",
             forty_percent("rotated"),
         ),
@@ -264,8 +265,9 @@ study = Study(
         ),
         Claim(
             "leaky-transfers-earlier-small-steps",
-            "The same at a step size of 0.03, at which the linear network does not lose again "
-            "what transfer it has learned.",
+            "At a step size of 0.03, at which the linear network keeps the transfer that it has "
+            "learned, untrained routes still work earlier with leaky ReLU: they are more accurate "
+            "at K/M = 0.25 (95 % interval of the paired difference above 0).",
             "Figure 9",
             leaky_transfers_earlier(0.03),
         ),
@@ -292,7 +294,7 @@ study = Study(
         ),
         Figure(
             "leaky",
-            "Two layers a module, linear and with leaky ReLU",
+            "Two layers per module, linear and with leaky ReLU",
             "Figure 9; at preset laptop with 8 domains, at two step sizes.",
             draw_deep,
         ),
@@ -321,7 +323,7 @@ study = Study(
             seedwise_threshold(shallow),
         ),
         Beside(
-            "the same with leaky ReLU inside modules of two layers",
+            "K/M at which untrained matches trained, leaky ReLU in modules of two layers",
             reference(
                 "neural-race",
                 artifact="figure-9",
@@ -331,7 +333,7 @@ study = Study(
         ),
     ),
     notes="The paper uses MNIST with 40 and 100 domains and CIFAR-10 features, 7.5 million steps "
-    "a run. Here the images are the real 8x8 digits, with 10 domains, a learning rate of 0.1 and "
+    "per run. Here the images are real 8x8 digits, with 10 domains, a learning rate of 0.1 and "
     "2,000 steps. Label permutations are random; the published code takes the first in "
     "lexicographic order (`--set labels=lexicographic`). In the published code an activation sits "
     "between the layers of a module, so that it acts only in modules of two layers or more; "

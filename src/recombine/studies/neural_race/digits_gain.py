@@ -74,7 +74,7 @@ def draw_losses(results: Results):
 
 
 def conditions(inputs: str, gains: tuple[float, ...]) -> tuple[dict, ...]:
-    """A small network needs more steps to leave its plateau, a large one a smaller step size."""
+    """Small gains need more steps to leave the plateau, large ones a smaller step size."""
     changes: dict[float, dict] = {
         3.0: {"learning_rate": 0.02},
         0.03: {"steps": 3000},
@@ -127,7 +127,8 @@ study = Study(
         ),
         Claim(
             "large-gain-undoes-transfer-rotated",
-            "The same with rotated images.",
+            "With rotated images and 40 % of routes trained, untrained accuracy is at least 0.85 "
+            "at gain 0.1 and at most 0.3 at gain 3; trained accuracy is at least 0.9 at both.",
             "Figure 10",
             large_gain_undoes_transfer("rotated"),
         ),
@@ -147,8 +148,8 @@ study = Study(
             draw_losses,
         ),
     ),
-    notes="Figure 10 of the paper trains K = 10 outputs an input also with M = 100 domains, which "
-    "is far below the 40 % of Figure 7; here K/M = 0.4. A network of small gain sits on a plateau "
-    "before it learns, the longer the smaller the gain, so that the smallest gains train for more "
+    notes="Figure 10 of the paper trains K = 10 outputs per input also with M = 100 domains, which "
+    "is far below the 40 % of Figure 7; here K/M = 0.4. A network of small gain stays on a plateau "
+    "before it learns, longer the smaller the gain, so that the smallest gains train for more "
     "steps (3,000 at 0.03, 6,000 at 0.01). At gain 3 the step size is 0.02 (0.1 otherwise).",
 )

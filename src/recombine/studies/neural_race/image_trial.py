@@ -1,4 +1,4 @@
-"""What one trial of the image studies does, and the paper's tables of settings."""
+"""The trial of the image studies, and the paper's tables of settings."""
 
 import math
 from dataclasses import dataclass
@@ -19,19 +19,19 @@ class Config:
     """Settings of the image-routing studies."""
 
     data: Literal["digits", "mnist", "fashion-mnist", "cifar-10", "prototypes"] = "digits"
-    """Images: 8x8 digits, a data set that `recombine data get` gets, or synthetic classes."""
+    """Images: 8x8 digits, a data set of `recombine data get`, or synthetic classes."""
     side: int | None = None
-    """Rows and columns of the images, to which real ones are averaged; none: what they have."""
+    """Rows and columns to which images are averaged; none: their own size."""
     inputs: Literal["permuted", "rotated"] = "permuted"
-    """Input domains: a pixel permutation or a rotation each."""
+    """Input domains: one pixel permutation or one rotation per domain."""
     labels: Literal["random", "lexicographic"] = "random"
     """Output domains: random permutations of the classes, or the first in lexicographic order."""
     network: Literal["gated", "unshared"] = "gated"
     """The gated classifier with its shared hidden module, or the control that shares nothing."""
     activation: Literal["linear", "leaky"] = "linear"
-    """Linear modules, or leaky ReLU (slope 0.01) inside of them."""
+    """Linear modules, or modules with leaky ReLU (slope 0.01) between their layers."""
     layers: int = 1
-    """Linear layers a module; an activation inside modules needs at least two."""
+    """Linear layers per module; an activation inside modules needs at least two."""
     M: int = 10
     """Number of input and of output domains."""
     K: int = 4
@@ -39,13 +39,13 @@ class Config:
     width: int = 64
     """Hidden units."""
     gain: float = 0.1
-    """Factor of the Xavier-uniform initial weights."""
+    """Factor on the Xavier-uniform initial weights."""
     learning_rate: float = 0.1
     """Step size of gradient descent."""
     momentum: float = 0.9
     """Momentum of gradient descent."""
     batch: int = 32
-    """Images a step; each is sent along all routes."""
+    """Images per step; each is sent along all routes."""
     steps: int = 2000
     """Steps of gradient descent."""
     test_images: int = 500
@@ -62,11 +62,11 @@ TABLES = {
     "MNIST-Permuted-Input-Permuted-Output-100": {"inputs": "permuted", "M": 100},
     "MNIST-Rotated-Input-Permuted-Output-40": {"inputs": "rotated", "M": 40},
 }
-"""Tables 2-4; the rotated set has M = 40 everywhere in the paper but in Table 4."""
+"""Tables 2-4; in the paper the rotated set has M = 40 everywhere except in Table 4."""
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train K routes an input domain; measure the accuracy of all routes on test images."""
+    """Train K routes per input domain; measure the accuracy of all routes on test images."""
     import jax
 
     label_key, mask_key, weight_key, batch_key = jax.random.split(key, 4)

@@ -1,4 +1,4 @@
-"""Figure 6: small initial weights race, large ones are lazy."""
+"""Figure 6: with small initial weights pathways race, with large ones learning is lazy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,7 +48,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train from one initial scale; see how learning proceeds and whether routes generalize."""
+    """Train from one initial scale; measure how learning proceeds and whether routes generalize."""
     items = tasks.hierarchical_items()
     mask = splits.ring_mask(config.M, config.K)
     learning_rate = config.learning_rate / config.sigma_0 ** (1 / 3)
@@ -99,8 +99,8 @@ def generalization_fails_at_large_scales(results: Results) -> Judgement:
     rising = [errors[s] for s in scales if s >= 0.66]
     evidence = {
         "mean untrained error by σ₀": [errors[s] for s in scales],
-        "at the smallest σ₀ (bound: below 3)": errors[scales[0]],
-        "at the largest (bound: above 50)": errors[scales[-1]],
+        "untrained error at the smallest σ₀ (bound: below 3)": errors[scales[0]],
+        "untrained error at the largest σ₀ (bound: above 50)": errors[scales[-1]],
         "monotone from 0.66 on": bool(np.all(np.diff(rising) > 0)),
     }
     holds = np.all(np.diff(rising) > 0) and errors[scales[0]] < 3 and errors[scales[-1]] > 50
@@ -284,8 +284,8 @@ study = Study(
         ),
     ),
     beside=tuple(beside(s, which) for which in ("trained", "untrained") for s in SCALES),
-    notes="The paper shows one run a scale and stops at 700 epochs, where the smallest scale has "
+    notes="The paper shows one run per scale and stops at 700 epochs, where the smallest scale has "
     "not finished its third mode, so that its trained error is the largest of all. Preset laptop "
-    "runs 1,200 epochs, preset paper 700. The linearised network is a control of ours for the "
-    "lazy regime that the paper names.",
+    "runs 1,200 epochs, preset paper 700. The linearised network is our control for the lazy "
+    "regime that the paper names.",
 )

@@ -23,7 +23,7 @@ from recombine.lab import (
 from . import DOCUMENT
 
 HEAD_STARTS = (0.9, 1.1)
-"""Head starts of the dedicated pathway, over the one at which theory expects a draw."""
+"""Head starts of the dedicated pathway, as multiples of the one that gives a draw in theory."""
 STARTS = (0.02, 0.05, 0.1, 0.2, 0.3)
 """Initial strengths of the shared pathway at which the draw is computed."""
 
@@ -35,7 +35,7 @@ class Config:
     init: Literal["decoupled", "random"] = "decoupled"
     """Weights aligned with the data's modes, or random orthogonal ones."""
     schemes: tuple[int, ...] = (1, 2, 5, 10)
-    """Domains a block on either side, √P, of every scheme in the network."""
+    """Domains per block on either side, √P, one entry per scheme in the network."""
     M: int = 10
     """Number of input and of output domains."""
     b_0: float = 0.1
@@ -43,8 +43,8 @@ class Config:
     sigma_0: float = 0.1
     """Singular value of random initial weights."""
     head_start: float = 0.0
-    """Initial strength of the dedicated pathway over the one at which it draws with the shared
-    one in the strongest mode; 0 starts all schemes equal."""
+    """Initial strength of the dedicated pathway, as a multiple of the one that gives a draw with
+    the shared pathway in the strongest mode; with 0 all schemes start equal."""
     learning_rate: float = 0.005
     """Step size."""
     epochs: int = 1500
@@ -125,7 +125,7 @@ def head_start_decides(results: Results) -> Judgement:
     draws = results.array("draws", head_start=0.0)[0]
     evidence = {
         "share of the dedicated pathway with 0.9 of the head start": behind.max(),
-        "with 1.1 of it": ahead.min(),
+        "share of the dedicated pathway with 1.1 of the head start": ahead.min(),
         "head start at which it draws, b₀ = 0.1, by mode": draws[STARTS.index(0.1)],
     }
     return Judgement(bool(np.all(behind < 0.5) and np.all(ahead > 0.5)), evidence)
@@ -211,7 +211,7 @@ study = Study(
         Figure(
             "race",
             "The race for the strongest mode",
-            "Strength that each scheme contributes, all of them in one network; dashed: theory.",
+            "Strength contributed by each scheme, all of them in one network; dashed: theory.",
             draw_race,
         ),
         Figure(
@@ -222,6 +222,6 @@ study = Study(
             draw_head_starts,
         ),
     ),
-    notes="The paper argues the race in words; the combined network, its reduction and the head "
-    "start are ours.",
+    notes="The paper describes the race in words only; the combined network, its reduction and the "
+    "head start are ours.",
 )

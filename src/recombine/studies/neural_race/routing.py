@@ -45,7 +45,7 @@ class Config:
     sigma_0: float = 0.2
     """Singular value of the random initial weights."""
     b_0: float = 0.08
-    """Initial strength of the theory and of the decoupled weights; the paper's 0.2 / 2.5."""
+    """Initial strength of the theory and of the decoupled weights; 0.2 / 2.5 in the paper."""
     learning_rate: float = 0.02
     """Step size."""
     epochs: int = 500
@@ -53,7 +53,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train on K of M outputs an input; compare with Eq. 13-15 and look at the untrained routes."""
+    """Train K of M outputs per input; compare with Eq. 13-15 and measure untrained routes."""
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
     mask = splits.ring_mask(config.M, config.K)
@@ -110,10 +110,10 @@ def report_theory(config: Config, task, seen, run: Run) -> None:
     fractions = np.array(LEVELS) / float(reference_loss(config, task))
     predicted = theory.predicted_drop_times(fractions, solution)
     measured = probes.drop_times(epochs, seen["loss"], LEVELS)
-    for level, (there, here) in zip(LEVELS, zip(predicted, measured, strict=True), strict=True):
-        run.metric(f"predicted_drop_{level:g}", there)
-        if np.isfinite(here):  # a short run does not get through all of them
-            run.metric(f"drop_{level:g}", here)
+    for level, expected, found in zip(LEVELS, predicted, measured, strict=True):
+        run.metric(f"predicted_drop_{level:g}", expected)
+        if np.isfinite(found):  # a short run does not reach all levels
+            run.metric(f"drop_{level:g}", found)
     if config.init == "decoupled":
         scale = max(1.0, float(np.max(seen["loss"])))
         run.metric("theory_error", np.abs(seen["loss"] - reduced).max() / scale)
@@ -132,7 +132,7 @@ def reference_loss(config: Config, task) -> float:
 
 
 def report_sharing(network, items, mask, run: Run, before) -> None:
-    """The hidden representation (Figure 4g) and what comes out of every route (4h)."""
+    """Report the hidden representation (Figure 4g) and the outputs of every route (4h)."""
     hidden = network.hidden(items.X)
     outputs = network.outputs(items.X)
     errors = probes.route_means(probes.route_errors(outputs, items.Y), mask)
@@ -188,7 +188,7 @@ def ratio_is_root_of_M(results: Results) -> Judgement:
     ratios = [runs.metric(f"ratio_{mode}") for mode in range(4)]
     evidence = {
         "√M": root,
-        "mean ratio a mode": [r.mean() for r in ratios],
+        "mean ratio by mode": [r.mean() for r in ratios],
         "largest deviation, modes 1 and 2": max(abs(r / root - 1).max() for r in ratios[:2]),
         "bound": 0.03,
     }
@@ -368,7 +368,7 @@ study = Study(
             "similarity",
             "Representational similarity of the first hidden layer",
             "Figure 4g: dot products between the activity of all items on all domains. Decoupled "
-            "weights share a code before any training, so only the left one is evidence.",
+            "weights share a code before any training, so only the left panel is evidence.",
             draw_similarity,
         ),
         Figure(

@@ -24,7 +24,7 @@ from . import DOCUMENT
 
 SCHEMES = (1, 2, 5, 10)
 RATIOS = {1: 24.0, 2: 9.43, 5: 2.66, 10: 1.0}
-"""Half-rise times over that of full sharing, in the limit of small initial weights."""
+"""Half-rise times relative to full sharing, in the limit of small initial weights."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Config:
     """Settings of the sharing-schemes study."""
 
     q: int = 10
-    """Domains a block on either side, √P: 1 gives every route its own pathway, M shares one."""
+    """Domains per block on either side, √P: with 1 every route has its own pathway, with M all
+    routes share one."""
     M: int = 10
     """Number of input and of output domains; q divides it."""
     S: float = 3.0
@@ -44,7 +45,7 @@ class Config:
     tau: float = 2.0
     """Time constant, in epochs."""
     epochs: int = 10000
-    """Length of the curves."""
+    """Length of the curves in epochs."""
     simulated_b_0: float = 0.3
     """Initial strength in the simulated network."""
     simulated_epochs: int = 800
@@ -56,7 +57,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """One scheme: the solution of Eq. 16-17, and a block-gated network beside Eq. 16-17."""
+    """Solve Eq. 16-17 for one scheme, and compare a block-gated network with them."""
     solution = theory.RoutingSolution.of_scheme(
         config.S, config.D, M=config.M, q=config.q, start=config.b_0, tau=config.tau
     )
@@ -190,7 +191,7 @@ study = Study(
         Figure(
             "simulation",
             "Block-gated networks and the reduction",
-            "All routes of the routing task, one network a scheme, from decoupled weights.",
+            "All routes of the routing task, one network per scheme, from decoupled weights.",
             draw_simulations,
         ),
     ),

@@ -29,11 +29,11 @@ class Config:
     """Settings of the exclusive-or study."""
 
     network: Literal["relu", "linear", "gated"] = "relu"
-    """The network: ReLU, linear, or gated linear with one pathway an example."""
+    """The network: ReLU, linear, or gated linear with one pathway per example."""
     hidden: int = 128
     """Hidden units N_h of the ReLU and the linear network."""
     sigma_0: float = 0.0002
-    """Standard deviation of their initial weights."""
+    """Standard deviation of the initial weights of the ReLU and the linear network."""
     a_0: float = 1e-3
     """Initial mode strength of the gated network's pathways."""
     tau: float = 2.5
@@ -172,7 +172,7 @@ study = Study(
     title="Exclusive-or: four cell types by a race of pathways",
     source=Source(DOCUMENT, "Figure 3, Appendix A.1"),
     question="Does a ReLU network learn exclusive-or along the curve of a gated linear network "
-    "with one pathway an example?",
+    "with one pathway per example?",
     config=Config,
     trial=trial,
     float64=True,
@@ -228,7 +228,7 @@ study = Study(
         Figure(
             "weights",
             "Learned input weights of the ReLU network",
-            "Figure 3a: a point is a hidden unit; five runs. Units line up with the four inputs.",
+            "Figure 3a: one point per hidden unit, five runs. Units align with the four inputs.",
             draw_weights,
         ),
     ),
@@ -236,7 +236,7 @@ study = Study(
         Beside(
             "mode strength when learned, a(∞)",
             reference("neural-race", artifact="appendix-A1", metric="a(infinity) = s/d"),
-            # The loss is (a - 1/sqrt(2))^2, so that the last loss tells how far a has come.
+            # The loss is (a - 1/sqrt(2))^2, so that the last loss gives the last a.
             lambda r: (
                 1 / np.sqrt(2) - np.sqrt(np.maximum(r.metric("final_loss", network="gated"), 0))
             ),

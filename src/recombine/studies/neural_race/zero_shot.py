@@ -50,7 +50,7 @@ class Config:
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Train K routes an input domain; measure the error of all routes."""
+    """Train K routes per input domain; measure the error of all routes."""
     import jax
 
     weight_key, mask_key = jax.random.split(key)
@@ -91,7 +91,7 @@ def forty_percent(results: Results) -> Judgement:
     many = max(m for k, m in means.items() if k / M >= 0.4)
     evidence = {
         "mean untrained error by K": list(means.values()),
-        "at K/M ≤ 0.1 (bound: above 60)": few,
+        "smallest at K/M ≤ 0.1 (bound: above 60)": few,
         "largest at K/M ≥ 0.4 (bound: below 5)": many,
         "largest mean trained error (bound: below 0.1)": max(trained.values()),
         "largest rise with K, in standard errors (bound: 2)": largest_rise(untrained),
@@ -101,7 +101,7 @@ def forty_percent(results: Results) -> Judgement:
 
 
 def largest_rise(errors: dict[int, np.ndarray]) -> float:
-    """By how many standard errors a mean exceeds the one before it, at most."""
+    """The largest rise of a mean over the one before it, in standard errors."""
     rises = []
     for before, after in pairwise(errors.values()):
         spread = np.sqrt(before.var(ddof=1) / len(before) + after.var(ddof=1) / len(after))
@@ -113,8 +113,8 @@ def topology_matters(results: Results) -> Judgement:
     K = round(0.3 * results.values("M")[0])
     ring, random = (results.metric("untrained_error", mask=m, K=K) for m in ("ring", "random"))
     evidence = {
-        "mean untrained error at K/M = 0.3, ring": ring.mean(),
-        "random regular": random.mean(),
+        "mean untrained error at K/M = 0.3, ring masks": ring.mean(),
+        "mean untrained error at K/M = 0.3, random regular masks": random.mean(),
     }
     return Judgement(bool(random.mean() < ring.mean()), evidence)
 

@@ -11,12 +11,12 @@ LOSS = "loss on held-out combinations"
 
 
 def supports(*models: str):
-    """Figure 4B: both supports, with two modules a task at most."""
+    """The trials of Figure 4B: both supports, with at most two modules per task."""
     return grid(support=SUPPORTS, K=(2,), model=models)
 
 
 def sizes(**axes):
-    """Figure A8: hypernetworks of several sizes, with compositional support."""
+    """The trials of Figure A8: hypernetworks of several sizes, with compositional support."""
     return grid(support=("compositional",), **axes)
 
 
@@ -38,7 +38,7 @@ def disconnecting_hurts(results: Results) -> Judgement:
 
 
 def best_rate(results: Results, **size) -> Results:
-    """The trials of a size with the learning rate that is best on held-out combinations."""
+    """The trials of one size, with the learning rate that is best on held-out combinations."""
     runs = results.where(support="compositional", **size)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return min(rates, key=lambda r: r.metric("ood_loss").mean())
@@ -94,7 +94,7 @@ def draw_sizes(results: Results):
 
 study = Study(
     name="preferences/connected",
-    title="Preferences that were never seen together in a chain do not combine",
+    title="Preferences that training does not connect do not combine",
     source=Source(DOCUMENT, "Figures 4B and A8"),
     question="Do hypernetworks generalize worse to held-out combinations of preferences when "
     "training combines them in two separate groups only, or when they are larger than need be?",

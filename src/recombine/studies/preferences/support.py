@@ -45,10 +45,10 @@ def hypernetworks_need_compositional_support(results: Results) -> Judgement:
     ratios = {m: without[m] / with_[m] for m in MODELS}
     least = min(ratios[m] for m in HYPERNETWORKS)
     evidence = {
-        f"mean {LOSS}, with": with_,
-        f"mean {LOSS}, without": without,
+        f"mean {LOSS}, with compositional support": with_,
+        f"mean {LOSS}, without it": without,
         "predicting the mean, with and without": [mean_loss(results, s) for s in SUPPORTS],
-        "without / with": ratios,
+        "ratio of the loss without to that with": ratios,
         "least of a hypernetwork (bound: at least 1.5)": least,
     }
     return Judgement(least >= 1.5, evidence)
@@ -126,7 +126,7 @@ study = Study(
             "loss",
             "Loss on held-out combinations",
             "Figure 4C: ½ Σ (Q̂ − Q)² over actions. Every seed is a point; means with their 95 % "
-            "intervals. Seeds differ in their templates, and so in what there is to lose.",
+            "intervals. Seeds differ in their templates, and so in the scale of the loss.",
             draw_loss,
         ),
         Figure(

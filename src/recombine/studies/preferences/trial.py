@@ -1,4 +1,4 @@
-"""What one trial of the preference studies does, and the hyperparameters of Table A11."""
+"""The trial of the preference studies, and the hyperparameters of Table A11."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,7 +22,7 @@ MINI = {
     "anil": Learner(3, 96, 0, 0.001, 0.03, 2.0, 0.01, inner_steps=20),
     "maml": Learner(2, 64, 0, 0.001, 0.01, 2.0, 0.01),
 }
-"""For runs of minutes: narrower and shallower, and a higher learning rate."""
+"""Hyperparameters for runs of minutes: narrower and shallower, with higher learning rates."""
 TABLES = {"mini": MINI, "paper": PAPER}
 
 
@@ -31,33 +31,33 @@ class Config(MetaConfig):
     """Settings of the preference studies."""
 
     table: Literal["mini", "paper"] = "mini"
-    """Which table of model sizes and learning rates."""
+    """The table of model sizes and learning rates."""
     support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
         "compositional"
     )
-    """Which combinations of modules are trained."""
+    """The support: which combinations of modules are trained."""
     M: int = 8
-    """Modules: preference vectors that tasks mix."""
+    """Number of modules, the preference vectors that tasks mix."""
     K: int = 3
-    """Most modules that a task mixes."""
+    """The largest number of modules that a task mixes."""
     colours: int = 8
-    """Colours of objects: the entries of a preference vector."""
+    """Number of object colours, the entries of a preference vector."""
     layout: tuple[str, ...] = ("...", "...")
     """Rows of the grid, with `.` for a free cell and `#` for a wall."""
     objects: int = 2
-    """Objects of an instance of the grid."""
+    """Number of objects in an instance of the grid."""
     horizon: int = 4
-    """Steps that action values look ahead, and the most states of a demonstration."""
+    """Steps that action values look ahead, and the largest number of states per demonstration."""
     compact: bool = True
     """Whether observations leave out walls, which never change."""
     absorbing: bool = False
-    """Whether terminating is worth nothing, instead of staying in place for a step."""
+    """Whether terminating is worth 0, instead of the value of staying in place for a step."""
     sum_to_one: bool = False
     """Whether latents are normalised as in the paper's prose, instead of its Algorithm 1."""
     shots: int = 8
-    """Instances of a task to adapt to."""
+    """Support instances per task, to adapt to."""
     queries: int = 8
-    """Instances of a task to be judged by."""
+    """Query instances per task, on which losses are computed."""
     held_out: float = 0.25
     """Fraction of combinations held out with compositional support."""
 
@@ -79,7 +79,7 @@ def split_of(config: Config, *, key) -> "splits.Split":
 
 
 def world_of(config: Config, *, key) -> World:
-    """The grid with its templates, on trained and on held-out combinations."""
+    """The grid and its templates, with trained and with held-out combinations."""
     import jax
 
     of_split, of_templates = jax.random.split(key)
@@ -114,7 +114,7 @@ def mean_loss(task: "tasks.AbstractTask", size: int, *, key):
 
 
 def trial(config: Config, key, run: Run) -> None:
-    """Meta-learn from demonstrations; measure the loss on combinations seen and unseen."""
+    """Meta-learn from demonstrations; measure the loss on trained and held-out combinations."""
     import equinox as eqx
     import jax
 
@@ -138,4 +138,4 @@ SMOKE_SETTINGS = {
     "decoded_tasks": 32, "tasks": 4, "shots": 2, "queries": 2,
     "layers": 1, "width": 8, "inner_steps": 2,
 }  # fmt: skip
-"""A few steps on a few instances."""
+"""Settings of the smoke preset: a few steps on a few instances."""
