@@ -163,12 +163,12 @@ def by_hand():
 
     from recombine.lab.registry import load
     from recombine.lab.results import Record, Results
-    from recombine.lab.study import from_plain
+    from recombine.lab.settings import from_plain
 
     study = load(REPRESENTATIONS)
     records = []
     for trial in study.trials("laptop", seeds=1, overrides={"tested": 400}):
-        config, run = study.config(**from_plain(trial.config)), Run()
+        config, run = from_plain(study.config, trial.config), Run()
         representations.trial(config, jax.random.key(7), run)
         arrays = run.arrays
         records.append(

@@ -70,7 +70,7 @@ def perform(
     from .errors import Diverged
     from .provenance import provenance
     from .registry import load
-    from .study import from_plain
+    from .settings import from_plain
     from .trial import Run
 
     started, compiled = time.perf_counter(), clock.seconds
@@ -80,7 +80,7 @@ def perform(
     try:
         study = load(study_reference)
         with jax.enable_x64(study.float64):
-            config = study.config(**from_plain(trial.config))
+            config = from_plain(study.config, trial.config)
             study.trial(config, jax.random.key(trial.seed), run)
         if run.arrays:
             arrays = write_arrays(folder, trial.id, run.arrays)
