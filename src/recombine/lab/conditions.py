@@ -184,7 +184,9 @@ def _merged(layers: Iterable[Condition]) -> dict[str, Any]:
 def _names(values: Condition) -> list[str]:
     """Full names of what is set; a spec sets the fields that differ from their defaults too."""
     names = [[n for n, *_ in parts(k, v, None)] if is_spec(v) else [k] for k, v in values.items()]
-    return list(itertools.chain(*names))
+    found = dict.fromkeys(itertools.chain(*names))
+    first = list(dict.fromkeys(name.partition(".")[0] for name in found))
+    return sorted(found, key=lambda name: first.index(name.partition(".")[0]))
 
 
 def _read(names: Iterable[str], *configs: Condition) -> dict[str, Any]:
