@@ -105,7 +105,7 @@ def test_seeds_are_counted_by_condition(results):
 
 def test_claims_are_judged(folder):
     claims = json.loads(recombine("claims", "--store", folder / "store", "--json").stdout)["claims"]
-    assert [c["verdict"] for c in claims] == ["fails"]
+    assert [c["verdict"] for c in claims] == ["holds"]
 
 
 def test_the_report_shows_specs_by_name(folder):
@@ -163,7 +163,7 @@ def test_a_store_in_which_networks_were_words_is_still_read(tmp_path):
         assert len(results.where(model="Plain NDR").records) == 2
         with pytest.raises(Missing):
             results.where(model=module.Router())
-        assert "no &#39;Plain NDR&#39;" in write_report(store, tmp_path / "out").read_text()
+        assert "no spec &#39;Plain NDR&#39;" in write_report(store, tmp_path / "out").read_text()
     for words in (("claims",), ("report", "--out", tmp_path / "o"), ("export", "--to", "x.csv")):
         done = recombine(*words, "--store", tmp_path / "store", cwd=tmp_path)
         assert done.returncode == 0, done.stderr

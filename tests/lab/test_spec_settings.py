@@ -182,7 +182,7 @@ def test_whole_numbers_given_for_reals_of_a_spec_make_the_same_trial():
 @pytest.mark.parametrize(
     ("assignments", "message"),
     [
-        (["model=ruoter"], "no 'ruoter': did you mean 'router'"),
+        (["model=ruoter"], "no spec 'ruoter': did you mean 'router'"),
         (["model=Router"], "did you mean 'router'"),
         (["model=router", "model.layer=3"], "did you mean 'model.layers'"),
         (["model=lstm", "model.layers=3"], "no setting 'model.layers' of lstm"),
@@ -293,7 +293,7 @@ def test_several_instances_are_conditions_and_survive_the_store():
 
 
 def test_overrides_survive_the_store():
-    for words in (["model.layers=3"], ["model=lstm,router"], ["model.scores=softmax", "sizes=3,4"]):
+    for words in (["model.layers=3"], ["model=lstm,router"], ["model.shares=1,2", "sizes=3,4"]):
         trials = study.trials(seeds=1, overrides=study.parse(words))
         again = study.trials(seeds=1, overrides=json.loads(canonical(trials[0].overrides)))
         assert [t.id for t in again] == [t.id for t in trials]
@@ -427,6 +427,20 @@ def test_a_class_that_no_file_has_is_refused():
 
     with pytest.raises(UserError, match="write it into one"):
         study.trials(overrides={"model": Nowhere()})
+
+
+def test_a_spec_holds_only_what_can_be_written_down(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN.replace("width: int = 6", "width: object = print"))
+    with pytest.raises(UserError, match=r"Own\.width: expected a number"):
+        made(f"model={file}:Own")
+
+
+def test_types_that_only_a_type_checker_knows_are_refused(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(OWN.replace("width: int = 6", "width: 'Nosuch' = 6"))
+    with pytest.raises(UserError, match=r"Own: types of its fields.*Nosuch"):
+        made(f"model={file}:Own")
 
 
 def test_a_stored_spec_equals_the_one_that_it_was():

@@ -20,8 +20,15 @@ from .specs import check_class, code_of, is_in_file, kind_of, reference, spec_cl
 
 CODE = "sha256"
 """Where the JSON form of a user's spec has the checksum of its file: changed code, other trials."""
-types_of = cache(get_type_hints)
-"""The type of every field of a config or a spec."""
+
+
+@cache
+def types_of(config: type) -> dict[str, Any]:
+    """The type of every field of a config or a spec."""
+    try:
+        return get_type_hints(config)
+    except NameError as error:  # known to type checkers only
+        raise UserError(f"{config.__qualname__}: types of its fields: {error}") from None
 
 
 class Setting(NamedTuple):
@@ -41,8 +48,8 @@ def canonical(value: Any) -> str:
 
 
 def is_several(value: Any, hint: Any) -> bool:
-    """Whether these are several values of a field that holds one."""
-    return isinstance(value, (list, tuple)) and get_origin(hint) is not tuple
+    """Whether these are several values of a field that holds one. It has to be known."""
+    return isinstance(value, (list, tuple)) and hint is not None and get_origin(hint) is not tuple
 
 
 def parse(text: str, hint: Any) -> Any:
@@ -86,7 +93,13 @@ def default_spec(text: str, kind: type[AbstractSpec]) -> Any:
 def plain(thing: Any) -> dict[str, Any]:
     """A config, or the fields of a spec, as JSON-ready values: one spelling for equal ones."""
     types = types_of(type(thing))
-    return {f.name: _plain_value(getattr(thing, f.name), types[f.name]) for f in fields(thing)}
+    values = {}
+    for f in fields(thing):
+        try:
+            values[f.name] = _plain_value(getattr(thing, f.name), types[f.name])
+        except TypeError as error:
+            raise UserError(f"{type(thing).__name__}.{f.name}: {error}") from None
+    return values
 
 
 def _plain_value(value: Any, hint: Any) -> Any:
@@ -99,7 +112,7 @@ def _plain_value(value: Any, hint: Any) -> Any:
         return [_plain_value(v, None) for v in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise UserError(f"a setting is a number, a text or a spec, not {type(value).__name__}")
+    raise TypeError(f"expected a number, a text, a tuple of them or a spec, got {value!r}")
 
 
 def is_same_spec(written: Mapping[str, Any], spec: Any) -> bool:

@@ -32,7 +32,7 @@ def spec_class(text: str, kind: type[AbstractSpec]) -> type:
         raise UserError(f"{text}: name the class too, {text}:NAME; {_offered(Path(text))}")
     known = known_specs(kind)
     if text not in known:
-        raise ValueError(f"no {text!r}: {nearest(text, known)}")
+        raise ValueError(f"no spec {text!r}: {nearest(text, known)}")
     return known[text]
 
 
@@ -104,8 +104,9 @@ def _imported(path: Path) -> ModuleType | None:
     """The module of a file that was imported otherwise: by a study, or as the running script."""
     wanted = os.path.realpath(path)
     for module in list(sys.modules.values()):
-        file = vars(module).get("__file__")
-        ours = module.__name__.startswith("recombine_file_")
+        inside = getattr(module, "__dict__", {})
+        file = inside.get("__file__")
+        ours = inside.get("__name__", "").startswith("recombine_file_")
         if file and not ours and os.path.realpath(file) == wanted:
             return module
     return None
