@@ -90,9 +90,9 @@ class Config:
     """Sizes of something."""
 
 
-def trial(config, key, run):
-    run.metric("score", config.model.build(config.steps, key))
-    run.metric("rate", config.rate)
+def trial(config, key, recorder):
+    recorder.metric("score", config.model.build(config.steps, key))
+    recorder.metric("rate", config.rate)
 
 
 def depends(condition):

@@ -25,4 +25,4 @@ from .study import Study as Study
 from .study import Trial as Trial
 from .study import check_counts as check_counts
 from .study import check_intervals as check_intervals
-from .trial import Run as Run
+from .trial import Recorder as Recorder

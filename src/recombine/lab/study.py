@@ -134,8 +134,8 @@ class Study:
     config: type
     """A frozen dataclass; one docstring per field. Presets and conditions set its fields."""
     trial: Callable[..., None]
-    """`trial(config, key, run)`: a pure function of `config` and the PRNG `key` that reports
-    metrics, curves and arrays to `run`, a [`recombine.lab.Run`][]."""
+    """`trial(config, key, recorder)`: a pure function of `config` and the PRNG `key` that reports
+    metrics, curves and arrays to `recorder`, a [`recombine.lab.Recorder`][]."""
     presets: Mapping[str, Preset]
     claims: Sequence[Claim] = ()
     figures: Sequence[Figure] = ()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, tasks
-from recombine.lab import Run, check_counts, check_intervals
+from recombine.lab import Recorder, check_counts, check_intervals
 
 from .symbols import report_symbols
 
@@ -196,7 +196,7 @@ def evened(items: tasks.LabelledSequences, evenness: float) -> tasks.LabelledSeq
     return items[np.concatenate([*map(np.resize, by_length, times)])]
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network on some patterns; see what it makes of others, and of symbols."""
     import equinox as eqx
     import jax
@@ -221,7 +221,7 @@ def trial(config: Config, key, run: Run) -> None:
         config.every, falls_until=recipe.steps if recipe.falls else 0, b2=recipe.b2,
         matrix_rate=recipe.matrix_rate,
     )  # fmt: skip
-    state, seen = run.train(
+    state, seen = recorder.train(
         rule,
         eqx.filter_jit(rule.init)(learns),
         recipe.steps,
@@ -229,12 +229,12 @@ def trial(config: Config, key, run: Run) -> None:
         chunk=config.every,
     )
 
-    run.curve("loss", seen["step"], seen["loss"])
+    recorder.curve("loss", seen["step"], seen["loss"])
     for name in ("train", *tests):
         accuracy = seen["accuracy" if name == "train" else f"{name}_accuracy"]
-        run.curve(name, seen["step"], accuracy)
-        run.metric(name, accuracy[-1])
-    run.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
-    run.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
+        recorder.curve(name, seen["step"], accuracy)
+        recorder.metric(name, accuracy[-1])
+    recorder.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
+    recorder.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
     if config.variant != "S":
-        report_symbols(rule.model(state), task, frame, run)
+        report_symbols(rule.model(state), task, frame, recorder)

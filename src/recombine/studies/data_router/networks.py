@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, models, probes
-from recombine.lab import Run, check_counts, check_intervals
+from recombine.lab import Recorder, check_counts, check_intervals
 
 Readout = Literal["first", "last"]
 RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
@@ -143,7 +143,14 @@ def plain_network(
 
 
 def fit(
-    config: NetworkConfig, made, data: Data, key, run: Run, *, test: str = "longer", objective=None
+    config: NetworkConfig,
+    made,
+    data: Data,
+    key,
+    recorder: Recorder,
+    *,
+    test: str = "longer",
+    objective=None,
 ) -> Fitted:
     """Train a network, and report how well it does during training.
 
@@ -165,21 +172,21 @@ def fit(
         falls_until=config.steps if config.falls else 0, b2=config.b2,
         matrix_rate=config.matrix_rate,
     )  # fmt: skip
-    state, curves = run.train(
+    state, curves = recorder.train(
         rule, eqx.filter_jit(rule.init)(learns), config.steps, every=config.every
     )
 
     place = learning.last_best(curves["step"], curves["depth_valid_accuracy"])
     accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", test)}
     for name, values in ({"train": curves["accuracy"]} | accuracies).items():
-        run.curve(name, curves["step"], values)
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("iid", accuracies["iid"][-1])
-    run.metric(test, accuracies[test][place])
-    run.metric(f"{test}_at_end", accuracies[test][-1])
-    run.metric("chosen_at", curves["step"][place])
+        recorder.curve(name, curves["step"], values)
+    recorder.curve("loss", curves["step"], curves["loss"])
+    recorder.metric("iid", accuracies["iid"][-1])
+    recorder.metric(test, accuracies[test][place])
+    recorder.metric(f"{test}_at_end", accuracies[test][-1])
+    recorder.metric("chosen_at", curves["step"][place])
     iid = data.tests["iid"]
     chance = probes.majority_share(iid)
-    run.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(iid)))
-    run.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
+    recorder.metric("left_chance", learning.left_chance(accuracies["iid"], chance, len(iid)))
+    recorder.metric("parameters", sum(x.size for x in jax.tree.leaves(learns)))
     return Fitted(rule.best(state), curves)

@@ -12,8 +12,8 @@ from recombine.lab import (
     Judgement,
     Missing,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     check_intervals,
@@ -70,7 +70,7 @@ class Config:
         check_intervals(self.steps, every=self.every)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network in one setting; see how it does on new pairs, and what it looks at."""
     import jax
 
@@ -89,11 +89,11 @@ def trial(config: Config, key, run: Run) -> None:
         rate_of(config.data, config.learning_rate),
         config.batch,
     )
-    state, curves = run.train(
+    state, curves = recorder.train(
         rule, rule.init(network_of(task, weight_key)), config.steps, every=config.every
     )
-    report_learning(curves, run)
-    report_dependence(state.model, task, tests["ood"], config.partners, partner_key, run)
+    report_learning(curves, recorder)
+    report_dependence(state.model, task, tests["ood"], config.partners, partner_key, recorder)
 
 
 def at(results: Results, curve: str, setting: str, step: int) -> np.ndarray:

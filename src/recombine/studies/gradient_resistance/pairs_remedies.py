@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .pairs_trial import Images, dependence, network_of, rate_of, streams, task_of
 
@@ -44,7 +44,7 @@ class PairScores(NamedTuple):
 
 
 def remedied_pairs(
-    remedy: PairRemedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
+    remedy: PairRemedy, key: PRNGKeyArray, recorder: Recorder, *, strength: float | None = None,
     images: Images = "digits", steps: int = 200, batch: int = 64, pairs: int = 1000,
     partners: int = 100,
 ) -> PairScores:  # fmt: skip
@@ -93,7 +93,9 @@ def remedied_pairs(
             lambda r: (r.task.offsets, r.key), rule, (offsets, jax.random.fold_in(batch_key, stage))
         )
         length = round(share * steps)
-        state, curves = run.train(now, state, length, every=length, name=f"pairs-{remedy}-{stage}")
+        state, curves = recorder.train(
+            now, state, length, every=length, name=f"pairs-{remedy}-{stage}"
+        )
     seen_last = {name: 100 * float(values[-1]) for name, values in curves.items()}
     looked = eqx.filter_jit(dependence)(state.model, task, tests["ood"], partners, partner_key)
     return PairScores(

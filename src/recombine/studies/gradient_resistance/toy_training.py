@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Run, check_counts
+from recombine.lab import Recorder, check_counts
 
 from .toy_trial import (
     BATCH,
@@ -108,7 +108,7 @@ def look(vectors, network, batch, held_out, largest):
     return jax.lax.map(one, vectors)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one network; look at it along the way."""
     import equinox as eqx
     import jax
@@ -126,23 +126,23 @@ def trial(config: Config, key, run: Run) -> None:
         by_update=config.step == "update",
         observers=parameters,
     )
-    _, curves = run.train(rule, network, config.steps, chunk=1024)
+    _, curves = recorder.train(rule, network, config.steps, chunk=1024)
     shown = np.array([step for step in SHOWN if step <= config.steps])
     largest = task.reach + task.margin
     vectors = curves["weights"][shown]
     found = eqx.filter_jit(look)(vectors, network, batch, task.held_out_grid(GRID), largest)
     for name in ("train_accuracy", "held_out_accuracy", "slope_1", "slope_2"):
-        run.curve(name, shown, found[name])
-        run.metric(name, found[name][-1])
-    run.curve("loss", shown, curves["loss"][shown])
-    run.metric("trained_in_quadrant", (np.asarray(batch.x) > 0).all(axis=1).sum())
-    run.metric("tests_outside_quadrant", (np.asarray(tests.x) <= 0).any(axis=1).sum())
-    run.array("steps", shown)
-    run.array("maps", found["map"])
-    run.array("boundary", found["boundary"])
-    run.array("decisions", found["decisions"][-1])
-    run.array("points", batch.x)
-    run.array("tests", tests.x)
+        recorder.curve(name, shown, found[name])
+        recorder.metric(name, found[name][-1])
+    recorder.curve("loss", shown, curves["loss"][shown])
+    recorder.metric("trained_in_quadrant", (np.asarray(batch.x) > 0).all(axis=1).sum())
+    recorder.metric("tests_outside_quadrant", (np.asarray(tests.x) <= 0).any(axis=1).sum())
+    recorder.array("steps", shown)
+    recorder.array("maps", found["map"])
+    recorder.array("boundary", found["boundary"])
+    recorder.array("decisions", found["decisions"][-1])
+    recorder.array("points", batch.x)
+    recorder.array("tests", tests.x)
 
 
 def parameters(model: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
@@ -81,7 +81,7 @@ def scores(
 
 
 def remedied(
-    remedy: Remedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
+    remedy: Remedy, key: PRNGKeyArray, recorder: Recorder, *, strength: float | None = None,
     steps: int = STEPS, points: int = POINTS,
 ) -> ToyScores:  # fmt: skip
     """Train the playground's network on the toy with a remedy against the use of X_2.
@@ -124,7 +124,7 @@ def remedied(
     make = _additive if remedy == "modular" else playground_network
     model = eqx.filter_jit(make)(key=weight_key)
     rule = learning.EpochDescent(examples, RATE, BATCH, loss, arrange)
-    model, _ = run.train(rule, model, steps, every=steps, chunk=steps, name=f"toy-{remedy}")
+    model, _ = recorder.train(rule, model, steps, every=steps, chunk=steps, name=f"toy-{remedy}")
     found = eqx.filter_jit(scores)(model, task, batch)
     return ToyScores(**{name: float(value) for name, value in found.items()})
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Run, check_intervals
+from recombine.lab import Recorder, check_intervals
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def training_masks(tasks: str, modules: int) -> np.ndarray:
     return splits.masks_of(others[tasks], modules)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a student on some mixtures; measure its alignment, and its loss on all mixtures."""
     import jax
     from equinox import filter_jit
@@ -123,7 +123,7 @@ def trial(config: Config, key, run: Run) -> None:
         copies = 1 if teacher.discrete else -(-config.num_tasks // len(masks))
         z = filter_jit(teacher.latents_of)(np.tile(masks, (copies, 1)), key=task_key)
         table = learning.PersistentLatents(teacher, z, rule_key, *annealing, config.batch)
-        end, seen = run.train(table, table.init(student, start), config.steps, **observation)
+        end, seen = recorder.train(table, table.init(student, start), config.steps, **observation)
         student, z_hat = end.student, end.z_hat
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
@@ -131,18 +131,18 @@ def trial(config: Config, key, run: Run) -> None:
         anew = learning.ReinferredLatents(
             teacher, start, inference, rule_key, *annealing, config.num_tasks, config.weight_decay
         )
-        end, seen = run.train(anew, anew.init(student), config.steps, **observation)
+        end, seen = recorder.train(anew, anew.init(student), config.steps, **observation)
         student = end.student
         z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
         z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)
-    run.curve("loss", seen["step"], seen["loss"])
+    recorder.curve("loss", seen["step"], seen["loss"])
 
     alignments, losses = filter_jit(alignments_of), filter_jit(losses_of)
     x = filter_jit(teacher.inputs)(config.test_inputs, key=test_key)
-    run.metric("train_loss", losses(network, student, z, z_hat, x)["loss"].mean())
+    recorder.metric("train_loss", losses(network, student, z, z_hat, x)["loss"].mean())
     aligned = alignments(network, student, z, z_hat)
-    run.array("alignment", aligned["alignment"])
-    report(run, aligned)
+    recorder.array("alignment", aligned["alignment"])
+    report(recorder, aligned)
 
     tests = []
     for k in range(1, config.modules + 1):
@@ -155,13 +155,13 @@ def trial(config: Config, key, run: Run) -> None:
         found = losses(network, student, z, z_hat, x)
         tests.append({"z": z, "z_hat": z_hat, "unseen": unseen, **found})
         relative = np.asarray(found["relative"])
-        run.metric(f"ood_relative_k{k}", relative.mean())
+        recorder.metric(f"ood_relative_k{k}", relative.mean())
         if unseen.any():
-            run.metric(f"ood_relative_k{k}_unseen", relative[unseen].mean())
+            recorder.metric(f"ood_relative_k{k}_unseen", relative[unseen].mean())
     test = {name: np.concatenate([t[name] for t in tests]) for name in tests[0]}
-    report(run, alignments(network, student, test["z"], test["z_hat"]), "ood_")
+    report(recorder, alignments(network, student, test["z"], test["z_hat"]), "ood_")
     for name in ("loss", "relative"):
-        run.metric(f"ood_{name}", test[name][test["unseen"]].mean())
+        recorder.metric(f"ood_{name}", test[name][test["unseen"]].mean())
 
 
 def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
@@ -189,10 +189,10 @@ def alignments_of(network, student, z, z_hat) -> dict[str, Any]:
     }
 
 
-def report(run: Run, alignments: dict[str, Any], prefix: str = "") -> None:
+def report(recorder: Recorder, alignments: dict[str, Any], prefix: str = "") -> None:
     """Alignment is the smallest over the teacher's neurons; its mean and largest beside it."""
     for name, neurons in alignments.items():
-        run.metric(f"{prefix}{name}", np.min(neurons))
+        recorder.metric(f"{prefix}{name}", np.min(neurons))
     neurons = alignments["alignment"]
-    run.metric(f"{prefix}alignment_mean", np.mean(neurons))
-    run.metric(f"{prefix}alignment_max", np.max(neurons))
+    recorder.metric(f"{prefix}alignment_mean", np.mean(neurons))
+    recorder.metric(f"{prefix}alignment_max", np.max(neurons))
