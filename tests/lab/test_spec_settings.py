@@ -192,7 +192,7 @@ def test_whole_numbers_given_for_reals_of_a_spec_make_the_same_trial():
         (["model.layers=many"], "model.layers=many: expected a whole number"),
         (["model=router", "model.width=3"], "model: width=3 is odd"),
         (["modle.layers=3"], "did you mean 'model'"),
-        (["rate=0.1,0.2"], "expected a number"),
+        (["rate=0.1,0.2"], "expected a number.*several values are for axes: model, direction"),
         (["model=nosuch.py:Own"], "no file nosuch.py"),
     ],
 )

@@ -203,17 +203,19 @@ class Study:
             root, dot, _ = name.partition(".")
             if root not in types:
                 raise UserError(f"{self.name} has no setting {name!r}: {nearest(root, types)}")
-            hint = types[root]
-            several = name in axes and get_origin(hint) is not tuple and "," in text
+            kind = types[root]
+            several = name in axes and get_origin(kind) is not tuple and "," in text
             try:
                 if dot:
                     parsed[name] = text
                 elif several:
-                    parsed[name] = tuple(parse(part.strip(), hint) for part in text.split(","))
+                    parsed[name] = tuple(parse(part.strip(), kind) for part in text.split(","))
                 else:
-                    parsed[name] = parse(text, hint)
+                    parsed[name] = parse(text, kind)
             except ValueError as error:
-                raise UserError(f"--set {assignment!r}: {error}") from None
+                known = f" (several values are for axes: {', '.join(axes)})" if axes else ""
+                hint = known if "," in text and not several else ""
+                raise UserError(f"--set {assignment!r}: {error}{hint}") from None
         return parsed
 
     def has_setting(self, name: str) -> bool:
