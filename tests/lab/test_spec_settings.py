@@ -369,6 +369,23 @@ def test_several_networks_of_which_one_is_from_a_file(own):
     ]  # fmt: skip
 
 
+def test_parts_of_a_users_spec_may_be_specs_of_the_file(own):
+    own.write_text(
+        OWN
+        + """
+@dataclass(frozen=True)
+class Whole:
+    part: OwnScores = OwnScores(3)
+
+    def build(self, sizes, key):
+        return self.part.build(sizes, key)
+"""
+    )
+    (config,) = made(f"model={own}:Whole", "direction=forward", "model.part.slope=5")
+    assert config["model"]["part"]["slope"] == 5.0
+    assert from_plain(study.config, config).model.build(10, None) == 5
+
+
 def test_changed_code_of_a_file_makes_new_trials_and_old_plans_do_not_run_it(own):
     words = [f"model={own}:Own", "direction=forward"]
     (before,) = study.trials(seeds=1, overrides=study.parse(words))

@@ -148,11 +148,10 @@ def from_plain(config: type, values: Mapping[str, Any]) -> Any:
 
 
 def _from_plain_value(value: Any, hint: Any) -> Any:
-    kind = kind_of(hint)
-    if kind is None or value is None:
+    if not isinstance(value, Mapping):
         return fitted(value, hint)
     inner = {name: v for name, v in value.items() if name not in ("spec", CODE)}
-    spec = spec_class(value["spec"], kind)
+    spec = spec_class(value["spec"], kind_of(hint) or AbstractSpec)
     if value.get(CODE) != code_of(value["spec"]):
         raise UserError(f"{value['spec']} has changed since this trial was planned: run it again")
     types = types_of(spec)
