@@ -59,7 +59,7 @@ def is_registered(spec: type, kind: type[AbstractSpec]) -> bool:
 def known_specs(kind: type[AbstractSpec]) -> dict[str, type[AbstractSpec]]:
     """Every spec of a kind by its name: those in the kind's package, and those imported so far."""
     _import_all(kind.package)
-    found = [s for s in _descendants(kind) if is_dataclass(s) and not inspect.isabstract(s)]
+    found: list[type[AbstractSpec]] = list(filter(_is_concrete, _descendants(kind)))
     known: dict[str, type[AbstractSpec]] = {}
     # A user's class does not take the name of a registered one.
     for spec in sorted(found, key=lambda s: not is_registered(s, kind)):
@@ -69,14 +69,19 @@ def known_specs(kind: type[AbstractSpec]) -> dict[str, type[AbstractSpec]]:
     return dict(sorted(known.items()))
 
 
-def _descendants(kind: type) -> Iterator[type]:
+def _is_concrete(spec: type) -> bool:
+    return is_dataclass(spec) and not inspect.isabstract(spec)
+
+
+def _descendants(kind: type[AbstractSpec]) -> Iterator[type[AbstractSpec]]:
     """A class, its subclasses, theirs, and so on, each once."""
     waiting, seen = [kind], {kind}
     while waiting:
         one = waiting.pop(0)
         yield one
-        waiting += [s for s in one.__subclasses__() if s not in seen]
-        seen.update(waiting)
+        fresh = [spec for spec in one.__subclasses__() if spec not in seen]
+        waiting += fresh
+        seen.update(fresh)
 
 
 def _import_all(package: str) -> None:

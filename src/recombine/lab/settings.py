@@ -22,9 +22,13 @@ CODE = "sha256"
 """Where the JSON form of a user's spec has the checksum of its file: changed code, other trials."""
 
 
-@cache
 def types_of(config: type) -> dict[str, Any]:
     """The type of every field of a config or a spec."""
+    return _hints(config)
+
+
+@cache
+def _hints(config: type) -> dict[str, Any]:
     try:
         return get_type_hints(config)
     except NameError as error:  # known to type checkers only
@@ -264,7 +268,6 @@ def described(thing: Any, prefix: str = "") -> Iterator[Setting]:
             yield from described(value, f"{name}.")
 
 
-@cache
 def _field_docs(config: type) -> dict[str, str]:
     """The string that follows each field in the class body, or in that of a class it extends."""
     docs: dict[str, str] = {}

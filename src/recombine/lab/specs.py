@@ -78,7 +78,7 @@ def check_class(spec: Any, where: str) -> None:
     """Refuse a class that is no spec, with what it lacks."""
     if not is_dataclass(spec):
         raise UserError(f"{where} is no dataclass: write @dataclass(frozen=True) above it")
-    if not spec.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+    if not getattr(spec, "__dataclass_params__").frozen:  # noqa: B009 (unknown to type checkers)
         raise UserError(f"{where} can be changed: write @dataclass(frozen=True) above it")
     if inspect.isabstract(spec) or not callable(getattr(spec, "build", None)):
         raise UserError(f"{where} has no method build(self, sizes, key)")
