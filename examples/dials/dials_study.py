@@ -14,8 +14,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -41,7 +41,7 @@ class Config:
     """Steps of gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one model on the trained pairs; measure its error on the others."""
     import equinox as eqx
     import jax
@@ -67,10 +67,10 @@ def trial(config: Config, key, run: Run) -> None:
     build = {"additive": Additive, "table": Table}[config.model]
     model = build(config.positions, config.features, key=model_key)
     rule = learning.GradientDescent(Loss(pairs, task.target(pairs), mask), config.learning_rate)
-    model, curves = run.train(rule, model, config.steps, every=10)
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("trained_error", Loss(pairs, task.target(pairs), mask)(model))
-    run.metric("heldout_error", Loss(pairs, task.target(pairs), ~mask)(model))
+    model, curves = recorder.train(rule, model, config.steps, every=10)
+    recorder.curve("loss", curves["step"], curves["loss"])
+    recorder.metric("trained_error", Loss(pairs, task.target(pairs), mask)(model))
+    recorder.metric("heldout_error", Loss(pairs, task.target(pairs), ~mask)(model))
 
 
 def parts_generalize(results: Results) -> Judgement:

@@ -11,7 +11,8 @@ class UserError(Exception):
 def nearest(word: str, words: Iterable[str]) -> str:
     """A hint for a misspelt `word`, ready to end a message: the closest of `words`, or all."""
     words = list(words)
-    close = get_close_matches(word, words, n=1, cutoff=0.5)
+    small = {w.lower(): w for w in reversed(words)}
+    close = get_close_matches(word.lower(), small, n=1, cutoff=0.5)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {small[close[0]]!r}?"
     return f"there are {', '.join(words)}" if words else "there are none"

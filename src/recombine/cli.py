@@ -133,8 +133,13 @@ def show(
 
 def _describe_in_full(study: Any) -> dict[str, Any]:
     return _describe(study) | {
-        "conditions": {n: [dict(c) for c in p.conditions] for n, p in study.presets.items()},
-        "settings": [{"name": n, "default": d, "meaning": m} for n, d, m in study.settings()],
+        "conditions": {n: [case.condition for case in study.cases(n)] for n in study.presets},
+        "depends": {
+            n: [{"condition": case.condition, "settings": case.depends} for case in study.cases(n)]
+            for n, preset in study.presets.items()
+            if preset.depends is not None
+        },
+        "settings": [setting._asdict() for setting in study.settings()],
         "paper": [{"quantity": b.quantity, **vars(b.paper)} for b in study.beside],
         "notes": study.notes,
     }
@@ -145,6 +150,8 @@ def _show(study: Any) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from recombine.lab.tables import axes_text, depends_table, settings_table
+
     console = _console()
     title, question = escape(study.title), escape(study.question)
     console.print(f"[bold]{study.name}[/]  {title}\n{question}", highlight=False)
@@ -154,20 +161,13 @@ def _show(study: Any) -> None:
     for column in ("preset", "cost", "seeds", "trials", "conditions"):
         presets.add_column(column)
     for name, preset in study.presets.items():
-        axes: dict[str, list[str]] = {}
-        for condition in preset.conditions:
-            for key, value in condition.items():
-                text = f"{value:g}" if isinstance(value, float) else str(value)
-                axes.setdefault(key, []).append(text)
-        shown = "; ".join(f"{k} = {', '.join(dict.fromkeys(v))}" for k, v in axes.items())
-        presets.add_row(name, preset.cost, str(preset.seeds), str(len(study.trials(name))), shown)
+        trials = str(len(study.trials(name)))
+        presets.add_row(name, preset.cost, str(preset.seeds), trials, axes_text(study.cases(name)))
     console.print(presets)
-    settings = Table(title="settings (--set name=value)", title_justify="left")
-    for column in ("name", "default", "meaning"):
-        settings.add_column(column)
-    for name, default, meaning in study.settings():
-        settings.add_row(name, escape(str(default)), escape(meaning))
-    console.print(settings)
+    for name, preset in study.presets.items():
+        if preset.depends is not None:
+            console.print(depends_table(name, study.cases(name)))
+    console.print(settings_table(study.settings()))
     claims = Table(title="claims", title_justify="left")
     for column in ("claim", "statement", "where"):
         claims.add_column(column)
@@ -299,16 +299,16 @@ def claims(
         for reference in chosen if chosen is not None else opened.references():
             try:
                 study = load(reference)
+                settings = opened.latest_settings(study.name)
+                if settings is None:
+                    results = Results(study.name, "", {}, (), missing=len(study.trials(seeds=1)))
+                else:
+                    results = lab.collect(study, settings, opened)
             except UserError as error:
                 if chosen is not None:
                     raise
                 print(f"recombine: left out: {error}", file=sys.stderr)
                 continue
-            settings = opened.latest_settings(study.name)
-            if settings is None:
-                results = Results(study.name, "", {}, (), missing=len(study.trials(seeds=1)))
-            else:
-                results = lab.collect(study, settings, opened)
             verdicts += lab.verdicts(study, results)
     if as_json:
         _print_json({"claims": [vars(v) for v in verdicts]})

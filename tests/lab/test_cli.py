@@ -84,7 +84,7 @@ def test_a_failed_trial_is_exit_code_one(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_export_is_one_row_a_measurement(store, tmp_path, suffix):
+def test_export_is_one_row_per_measurement(store, tmp_path, suffix):
     import polars
 
     file = tmp_path / f"results.{suffix}"

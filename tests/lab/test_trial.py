@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.lab import Diverged, Run
+from recombine.lab import Diverged, Recorder
 from recombine.learning import AbstractRule
 
 
@@ -23,16 +23,16 @@ class Stop(Exception):
 
 def test_an_interrupted_loop_goes_on_bit_for_bit(tmp_path):
     start = jax.random.normal(jax.random.key(0), (5,))
-    expected, curves = Run().train(Walk(0.01), start, 100, every=5, chunk=20)
+    expected, curves = Recorder().train(Walk(0.01), start, 100, every=5, chunk=20)
 
     def stop(step, steps, loss):
         if step == 60:
             raise Stop
 
     with pytest.raises(Stop):
-        Run(tmp_path, stop, 0).train(Walk(0.01), start, 100, every=5, chunk=20)
+        Recorder(tmp_path, stop, 0).train(Walk(0.01), start, 100, every=5, chunk=20)
     seen = []
-    resumed, again = Run(tmp_path, lambda step, steps, loss: seen.append(step), 0).train(
+    resumed, again = Recorder(tmp_path, lambda step, steps, loss: seen.append(step), 0).train(
         Walk(0.01), start, 100, every=5, chunk=20
     )
     assert seen == [60, 80, 100]
@@ -42,27 +42,27 @@ def test_an_interrupted_loop_goes_on_bit_for_bit(tmp_path):
 
 
 def test_two_loops_of_one_name_are_refused(tmp_path):
-    run = Run(tmp_path)
-    run.train(Walk(0.01), jnp.ones(3), 4)
+    recorder = Recorder(tmp_path)
+    recorder.train(Walk(0.01), jnp.ones(3), 4)
     with pytest.raises(ValueError, match="two loops"):
-        run.train(Walk(0.01), jnp.ones(3), 4)
+        recorder.train(Walk(0.01), jnp.ones(3), 4)
 
 
 def test_divergence_ends_a_trial_and_says_where():
     with pytest.raises(Diverged, match="at step 2"):
-        Run().train(Walk(float("inf")), jnp.ones(3), 10, every=2, chunk=4)
+        Recorder().train(Walk(float("inf")), jnp.ones(3), 10, every=2, chunk=4)
 
 
 def test_divergence_is_seen_at_the_last_step_too_and_comes_with_a_remedy():
     with pytest.raises(Diverged, match="at step 2: lower the learning rate"):
-        Run().train(Walk(float("inf")), jnp.ones(3), 2, every=2)
+        Recorder().train(Walk(float("inf")), jnp.ones(3), 2, every=2)
 
 
 def test_a_metric_that_is_not_finite_ends_a_trial():
     with pytest.raises(Diverged, match="error is nan"):
-        Run().metric("error", float("nan"))
+        Recorder().metric("error", float("nan"))
 
 
 def test_a_curve_must_have_an_ordinate_for_each_abscissa():
     with pytest.raises(ValueError, match="curve loss"):
-        Run().curve("loss", [1, 2, 3], [1, 2])
+        Recorder().curve("loss", [1, 2, 3], [1, 2])

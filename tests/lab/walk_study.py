@@ -22,7 +22,7 @@ class Config:
     """What goes wrong: nothing, `raise`, `diverge` or `die`."""
 
 
-def trial(config, key, run):
+def trial(config, key, recorder):
     import os
 
     import jax
@@ -45,12 +45,14 @@ def trial(config, key, run):
         os.kill(os.getpid(), 9)
     rate = float("inf") if config.fault == "diverge" else config.rate
     state = jax.random.normal(key, (config.width, config.width))
-    state, curves = run.train(Walk(key, rate), state, config.steps, every=10, chunk=50)
-    again, _ = run.train(Walk(key, rate), state, config.steps, every=10, chunk=50, name="again")
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("final", curves["loss"][-1])
-    run.metric("sum", jnp.sum(again))
-    run.array("state", again)
+    state, curves = recorder.train(Walk(key, rate), state, config.steps, every=10, chunk=50)
+    again, _ = recorder.train(
+        Walk(key, rate), state, config.steps, every=10, chunk=50, name="again"
+    )
+    recorder.curve("loss", curves["step"], curves["loss"])
+    recorder.metric("final", curves["loss"][-1])
+    recorder.metric("sum", jnp.sum(again))
+    recorder.array("state", again)
 
 
 def small(results):

@@ -7,7 +7,7 @@ import numpy as np
 
 from recombine.lab.registry import load
 from recombine.lab.results import Record, Results
-from recombine.lab.study import from_plain
+from recombine.lab.settings import from_plain
 
 
 def nothing(config, name):
@@ -26,7 +26,7 @@ def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=Non
     study = load(name)
     records = []
     for trial in study.trials(preset, seeds=seeds):
-        config = study.config(**from_plain(trial.config))
+        config = from_plain(study.config, trial.config)
         records.append(
             Record(
                 trial.id,

@@ -6,7 +6,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 from recombine.lab.claims import Missing
 from recombine.studies.ctlpp import overlap, pattern_trial, patterns, representations, symbols
 from recombine.studies.ctlpp.pattern_trial import Config, network_of, recipe_of, task_of
@@ -163,17 +163,17 @@ def by_hand():
 
     from recombine.lab.registry import load
     from recombine.lab.results import Record, Results
-    from recombine.lab.study import from_plain
+    from recombine.lab.settings import from_plain
 
     study = load(REPRESENTATIONS)
     records = []
     for trial in study.trials("laptop", seeds=1, overrides={"tested": 400}):
-        config, run = study.config(**from_plain(trial.config)), Run()
-        representations.trial(config, jax.random.key(7), run)
-        arrays = run.arrays
+        config, recorder = from_plain(study.config, trial.config), Recorder()
+        representations.trial(config, jax.random.key(7), recorder)
+        arrays = recorder.arrays
         records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), 0, run.metrics, 1, 0,
-                   run.curves.__getitem__, arrays.__getitem__)
+            Record(trial.id, dict(trial.condition), asdict(config), 0, recorder.metrics, 1, 0,
+                   recorder.curves.__getitem__, arrays.__getitem__)
         )  # fmt: skip
     return study, Results(REPRESENTATIONS, "laptop", {}, tuple(records))
 

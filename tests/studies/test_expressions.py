@@ -8,7 +8,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import tasks
-from recombine.lab import Missing, Run, UserError
+from recombine.lab import Missing, Recorder, UserError
 from recombine.lab.registry import load
 from recombine.studies.data_router import arithmetic, expression_trial, listops, listops_trial
 from recombine.studies.data_router.expression_results import SMOKE
@@ -96,8 +96,8 @@ def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, pres
     for figure in study.figures:
         assert figure.draw(found).data
     # The rows LSTM and Transformer are in preset paper only.
-    run = set(found.values("model"))
-    measured = [row for row in study.beside if row.quantity.split(", ")[0] in run]
+    compared = set(found.values("model"))
+    measured = [row for row in study.beside if row.quantity.split(", ")[0] in compared]
     assert all(len(row.ours(found)) == len(found.seeds) for row in measured)
     assert (len(measured) == len(study.beside)) == (preset == "paper")
     paper = {row.quantity: row.paper.value for row in study.beside}
@@ -185,11 +185,11 @@ def test_operators_that_open_from_the_innermost_outwards_are_recognised():
     assert found.heights.tolist() == [3, 1, 2, 1] * 2
     assert found.steps.tolist() == [4, 0, 2, 0] * 2
     assert listops_trial.orders(found) == pytest.approx(1)
-    run = Run()
-    listops_trial.report(found, run)
-    assert run.metrics["steps_an_operation"] == pytest.approx(2)
-    assert run.metrics["undefined_order"] == 0
-    heights, steps = run.curves["opening_by_height"]
+    recorder = Recorder()
+    listops_trial.report(found, recorder)
+    assert recorder.metrics["steps_an_operation"] == pytest.approx(2)
+    assert recorder.metrics["undefined_order"] == 0
+    heights, steps = recorder.curves["opening_by_height"]
     assert (heights.tolist(), steps.tolist()) == ([1, 2, 3], [0, 2, 4])
 
 
@@ -213,29 +213,29 @@ def test_heights_that_only_some_seeds_have_are_averaged_over_these():
 
 def test_operators_that_open_from_the_outermost_inwards_or_together_are_recognised():
     assert listops_trial.orders(opening((0, 4, 2, 4))) == pytest.approx(-1)
-    run = Run()
-    listops_trial.report(opening((1, 1, 1, 1)), run)
-    assert run.metrics["undefined_order"] == 1
-    assert run.metrics["opening_order"] == 0
+    recorder = Recorder()
+    listops_trial.report(opening((1, 1, 1, 1)), recorder)
+    assert recorder.metrics["undefined_order"] == 1
+    assert recorder.metrics["opening_order"] == 0
 
 
 def test_a_list_that_cannot_be_read_is_refused_before_training():
-    run = Run()
+    recorder = Recorder()
     with pytest.raises(
         ValueError, match="`shown` is no list of this task: not words of these lists: 4"
     ):
-        listops_trial.trial(listops_trial.Config(digits=4), jax.random.key(0), run)
-    assert not run.curves
+        listops_trial.trial(listops_trial.Config(digits=4), jax.random.key(0), recorder)
+    assert not recorder.curves
 
 
 def test_a_network_with_more_layers_in_tests_is_also_tested_as_trained():
     config = listops_trial.Config(**SMOKE, readout="first")
     deeper = dataclasses.replace(config, extra_layers=2)
     for settings, names in ((config, set()), (deeper, {"iid_as_trained", "deeper_as_trained"})):
-        run = Run()
-        listops_trial.trial(settings, jax.random.key(0), run)
-        assert {name for name in run.metrics if name.endswith("as_trained")} == names
-        assert all(0 <= run.metrics[name] <= 1 for name in names)
+        recorder = Recorder()
+        listops_trial.trial(settings, jax.random.key(0), recorder)
+        assert {name for name in recorder.metrics if name.endswith("as_trained")} == names
+        assert all(0 <= recorder.metrics[name] <= 1 for name in names)
 
 
 def test_settings_that_make_no_sense_are_refused():

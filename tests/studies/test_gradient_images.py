@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Run
+from recombine.lab import Recorder
 from recombine.lab.claims import Missing
 from recombine.lab.registry import load
 from recombine.studies.gradient_resistance import images, pairs_trial
@@ -73,7 +73,7 @@ def test_a_claim_about_a_step_that_was_not_looked_at_says_so():
 
 
 def test_learning_is_reported_on_all_streams_with_its_gap_and_its_speed():
-    run = Run()
+    recorder = Recorder()
     train, iid, ood = (
         np.array([0.1, 0.5, 0.7, 0.9]),
         np.full(4, 0.6),
@@ -81,11 +81,11 @@ def test_learning_is_reported_on_all_streams_with_its_gap_and_its_speed():
     )
     seen = {"step": np.array([0, 25, 50, 100]), "accuracy": train, "iid_accuracy": iid}
     seen |= {"ood_accuracy": ood, "loss": train, "iid_loss": iid, "ood_loss": ood}
-    pairs_trial.report_learning(seen, run)
-    np.testing.assert_allclose(run.curves["gap"][1], [0, 20, 40, 40])
-    np.testing.assert_allclose(run.curves["iid"][1], 60)
-    np.testing.assert_array_equal(run.curves["train_loss"][1], train)
-    assert run.metrics == pytest.approx(
+    pairs_trial.report_learning(seen, recorder)
+    np.testing.assert_allclose(recorder.curves["gap"][1], [0, 20, 40, 40])
+    np.testing.assert_allclose(recorder.curves["iid"][1], 60)
+    np.testing.assert_array_equal(recorder.curves["train_loss"][1], train)
+    assert recorder.metrics == pytest.approx(
         {
             "train": 90, "iid": 60, "ood": 50, "gap": 40,
             "gap_area": 10 * 25 + 30 * 25 + 40 * 50,
@@ -95,12 +95,12 @@ def test_learning_is_reported_on_all_streams_with_its_gap_and_its_speed():
 
 
 def test_a_level_that_is_never_reached_has_no_step():
-    run = Run()
+    recorder = Recorder()
     low = np.array([0.1, 0.6])
     names = ("accuracy", "iid_accuracy", "ood_accuracy", "loss", "iid_loss", "ood_loss")
-    pairs_trial.report_learning({"step": np.array([0, 5])} | dict.fromkeys(names, low), run)
-    assert run.metrics["steps_to_50"] == 5
-    assert "steps_to_80" not in run.metrics
+    pairs_trial.report_learning({"step": np.array([0, 5])} | dict.fromkeys(names, low), recorder)
+    assert recorder.metrics["steps_to_50"] == 5
+    assert "steps_to_80" not in recorder.metrics
 
 
 def test_repetitions_with_a_data_seed_have_their_pairs_in_common(monkeypatch):
@@ -112,7 +112,7 @@ def test_repetitions_with_a_data_seed_have_their_pairs_in_common(monkeypatch):
 
     def pair_key(seed, **settings):
         with pytest.raises(Enough) as found:
-            images.trial(images.Config(**settings), jax.random.key(seed), Run())
+            images.trial(images.Config(**settings), jax.random.key(seed), Recorder())
         return found.value.args
 
     monkeypatch.setattr(images, "streams", stop)

@@ -8,7 +8,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import models, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 from recombine.lab.registry import load
 from recombine.studies.gradient_resistance import linear_trial, toy_remedies, toy_trial
 from recombine.studies.gradient_resistance.toy_training import SHOWN, Config
@@ -193,10 +193,10 @@ def test_logistic_regression_goes_the_way_of_a_plain_implementation(x64):
 
 
 def test_a_remedied_network_is_scored_by_shares_and_bits():
-    run = Run()
-    scores = toy_remedies.remedied("order", jax.random.key(0), run, steps=2, points=25)
+    recorder = Recorder()
+    scores = toy_remedies.remedied("order", jax.random.key(0), recorder, steps=2, points=25)
     assert all(0 <= value <= 1 for value in scores)
-    assert run.steps == 2 * 2  # passes of two updates
+    assert recorder.steps == 2 * 2  # passes of two updates
 
 
 def test_scores_of_networks_that_look_at_one_coordinate_are_known():

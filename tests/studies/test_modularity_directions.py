@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Diverged, Run
+from recombine.lab import Diverged, Recorder
 from recombine.lab.registry import load
 from recombine.studies.modularity_scaling import gap, sine_trial
 from recombine.studies.modularity_scaling.sine_trial import Config, distinct, scheduled_steps
@@ -177,9 +177,9 @@ def test_methods_share_target_data_and_modules():
     for a, b in zip(*map(jax.tree.leaves, given), strict=True):
         np.testing.assert_array_equal(a, b)
     config = Config(method="modular", k=2, n=40, test_samples=10)
-    random, _ = sine_trial.network_of(config, given[0], keys, Run())
+    random, _ = sine_trial.network_of(config, given[0], keys, Recorder())
     true, trainable = sine_trial.network_of(
-        Config(method="true", k=2, n=40, test_samples=10), given[0], keys, Run()
+        Config(method="true", k=2, n=40, test_samples=10), given[0], keys, Recorder()
     )
     assert not trainable.u
     assert all(trainable.weights)
@@ -201,7 +201,7 @@ def test_a_kernel_that_is_not_positive_definite_ends_the_trial_with_a_remedy():
 
     config = Config("kernel", **SMALL, projection="distance", jitter=0.0, kernel_steps=10)
     with pytest.raises(Diverged, match="not positive definite with a jitter of 0: raise it"):
-        sine_trial.trial(config, jax.random.key(0), Run())
+        sine_trial.trial(config, jax.random.key(0), Recorder())
 
 
 def test_projections_that_run_away_are_reported_with_a_remedy():
@@ -212,4 +212,4 @@ def test_projections_that_run_away_are_reported_with_a_remedy():
         kernel_rate=10.0, jitter=0.01, kernel_steps=20,
     )  # fmt: skip
     with pytest.warns(UserWarning, match="times as long: lower the learning rate"):
-        sine_trial.trial(config, jax.random.key(0), Run())
+        sine_trial.trial(config, jax.random.key(0), Recorder())

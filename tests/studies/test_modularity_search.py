@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Diverged, Run
+from recombine.lab import Diverged, Recorder
 from recombine.studies.modularity_scaling import learning_rate, sample_complexity, search_trial
 
 RATES, SAMPLES = "modularity-scaling/learning-rate", "modularity-scaling/sample-complexity"
@@ -136,19 +136,19 @@ TINY = {"k": 2, "width": 4, "layers": 2, "steps": 10, "test_samples": 50, "large
 
 def searched(**settings):
     config = search_trial.Config(**(TINY | {"start": 5.0, "smallest": 4.0} | settings))
-    run = Run()
-    search_trial.trial(config, jax.random.key(0), run)
-    return run
+    recorder = Recorder()
+    search_trial.trial(config, jax.random.key(0), recorder)
+    return recorder
 
 
 def test_a_loss_that_everything_reaches_is_always_reached():
-    run = searched(method="monolithic", batch=16, eps=(100.0, 1e-9))
-    assert run.metrics["always_100"] == 1
-    assert run.metrics["never_1e-09"] == 1
-    assert run.metrics["log2_n_1e-09"] == 6
+    recorder = searched(method="monolithic", batch=16, eps=(100.0, 1e-9))
+    assert recorder.metrics["always_100"] == 1
+    assert recorder.metrics["never_1e-09"] == 1
+    assert recorder.metrics["log2_n_1e-09"] == 6
     # Both searches begin with 32 samples, and train on them once.
-    n, losses = run.curves["loss_by_n"]
-    assert len(n) == run.metrics["trainings_100"] + run.metrics["trainings_1e-09"] - 1
+    n, losses = recorder.curves["loss_by_n"]
+    assert len(n) == recorder.metrics["trainings_100"] + recorder.metrics["trainings_1e-09"] - 1
     assert np.isfinite(losses).all()
 
 
@@ -156,8 +156,8 @@ def test_a_training_that_diverges_reaches_nothing(monkeypatch):
     def diverge(*args, **options):
         raise Diverged("the loss is not finite")
 
-    monkeypatch.setattr(Run, "train", diverge)
-    run = Run()
+    monkeypatch.setattr(Recorder, "train", diverge)
+    recorder = Recorder()
     config = search_trial.Config(**TINY, method="monolithic", batch=16, start=5.0, smallest=4.0)
-    search_trial.trial(config, jax.random.key(0), run)
-    assert run.metrics["never_0.6"] == 1
+    search_trial.trial(config, jax.random.key(0), recorder)
+    assert recorder.metrics["never_0.6"] == 1

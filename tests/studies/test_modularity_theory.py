@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Run
+from recombine.lab import Recorder
 from recombine.studies.modularity_scaling import theory
 from recombine.studies.modularity_scaling.closed_form_values import digits_off
 
@@ -14,32 +14,32 @@ CLAIMS = [c.name for c in theory.study.claims]
 
 
 @pytest.fixture(scope="module")
-def run():
+def recorder():
     """A trial with few draws."""
-    run = Run()
+    recorder = Recorder()
     with jax.enable_x64(True):
-        theory.trial(theory.Config(draws=60, figure_1_points=12), jax.random.key(1), run)
-    return run
+        theory.trial(theory.Config(draws=60, figure_1_points=12), jax.random.key(1), recorder)
+    return recorder
 
 
-def verdict(run, claim, **changed):
-    arrays = run.arrays | changed
+def verdict(recorder, claim, **changed):
+    arrays = recorder.arrays | changed
     study, found = results(
-        NAME, lambda config, seed: run.metrics, array=lambda config, name: arrays[name]
+        NAME, lambda config, seed: recorder.metrics, array=lambda config, name: arrays[name]
     )
     return judged(study, found, claim)
 
 
 @pytest.mark.parametrize("claim", [c for c in CLAIMS if c != "falls-with-parameters"])
-def test_a_claim_holds_on_the_closed_forms(run, claim):
-    assert verdict(run, claim).holds
+def test_a_claim_holds_on_the_closed_forms(recorder, claim):
+    assert verdict(recorder, claim).holds
 
 
-def test_the_loss_rises_again_with_many_more_parameters_than_samples(run):
-    assert not verdict(run, "falls-with-parameters").holds
-    sides = run.arrays["figure_1_sides"]
+def test_the_loss_rises_again_with_many_more_parameters_than_samples(recorder):
+    assert not verdict(recorder, "falls-with-parameters").holds
+    sides = recorder.arrays["figure_1_sides"]
     falling = np.broadcast_to(1 / sides[:, None], (2, len(sides), len(sides)))
-    assert verdict(run, "falls-with-parameters", figure_1=falling).holds
+    assert verdict(recorder, "falls-with-parameters", figure_1=falling).holds
 
 
 def changed(array, at, by):
@@ -81,26 +81,26 @@ def changed(array, at, by):
         ("theorem-2-is-simulated", "simulated_2", (1, 7), 0.001),
     ],
 )
-def test_one_wrong_number_breaks_a_claim(run, claim, name, at, by):
-    assert not verdict(run, claim, **{name: changed(run.arrays[name], at, by)}).holds
+def test_one_wrong_number_breaks_a_claim(recorder, claim, name, at, by):
+    assert not verdict(recorder, claim, **{name: changed(recorder.arrays[name], at, by)}).holds
 
 
-def test_the_printed_theorem_is_not_rejected_if_the_simulation_has_its_loss(run):
-    simulated = np.array(run.arrays["simulated_2"], float)
+def test_the_printed_theorem_is_not_rejected_if_the_simulation_has_its_loss(recorder):
+    simulated = np.array(recorder.arrays["simulated_2"], float)
     simulated[0, 1] = simulated[0, 5]
-    assert not verdict(run, "printed-theorem-2-is-not", simulated_2=simulated).holds
+    assert not verdict(recorder, "printed-theorem-2-is-not", simulated_2=simulated).holds
 
 
-def test_a_finite_norm_at_the_threshold_breaks_its_claim(run):
+def test_a_finite_norm_at_the_threshold_breaks_its_claim(recorder):
     near = np.array([np.inf, 330.0, np.inf])
-    assert not verdict(run, "norm-of-the-pseudoinverse", norms_near=near).holds
+    assert not verdict(recorder, "norm-of-the-pseudoinverse", norms_near=near).holds
 
 
-def test_a_solution_with_another_loss_breaks_the_claim_beyond_the_peak(run):
+def test_a_solution_with_another_loss_breaks_the_claim_beyond_the_peak(recorder):
     study, found = results(
         NAME,
         lambda config, seed: {"required_misses_by": 0.01},
-        array=lambda config, name: run.arrays[name],
+        array=lambda config, name: recorder.arrays[name],
     )
     assert not judged(study, found, "beyond-the-peak").holds
 
@@ -113,9 +113,11 @@ def test_differences_are_in_units_of_the_last_digit(found, text, off):
 
 
 @pytest.mark.parametrize("figure", [f.name for f in theory.study.figures])
-def test_every_figure_is_drawn(run, figure):
+def test_every_figure_is_drawn(recorder, figure):
     study, found = results(
-        NAME, lambda config, seed: run.metrics, array=lambda config, name: run.arrays[name]
+        NAME,
+        lambda config, seed: recorder.metrics,
+        array=lambda config, name: recorder.arrays[name],
     )
     drawn = next(f for f in study.figures if f.name == figure).draw(found)
     assert len(drawn.data) > 0

@@ -59,7 +59,7 @@ def test_a_study_is_described_in_full(name):
     assert study.figures
     names = [c.name for c in study.claims] + [f.name for f in study.figures]
     assert len(set(names)) >= max(len(study.claims), len(study.figures))
-    assert all(meaning for _, _, meaning in study.settings()), "every setting has a docstring"
+    assert all(setting.meaning for setting in study.settings()), "every setting has a docstring"
     assert all(study.presets[p].cost for p in PRESETS), "every preset says what it costs"
 
 

@@ -8,7 +8,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import splits
-from recombine.lab import Run
+from recombine.lab import Recorder
 from recombine.lab.reference import references
 from recombine.lab.registry import load
 from recombine.studies.identification import overparameterization, support
@@ -124,18 +124,21 @@ def test_every_claim_on_sizes_can_fail(claim, where, change):
 def test_a_trial_reports_the_loss_on_unseen_mixtures_where_there_are_any(tasks, rule, seen):
     settings = load(SUPPORT).presets["smoke"].settings
     config = replace(load(SUPPORT).config(tasks=tasks, rule=rule), **settings)
-    run = Run()
-    trial(config, jax.random.key(0), run)
+    recorder = Recorder()
+    trial(config, jax.random.key(0), recorder)
     for k in range(1, 7):
-        assert run.metrics[f"ood_relative_k{k}"] > 0
-        assert (f"ood_relative_k{k}_unseen" not in run.metrics) == (k in seen)
+        assert recorder.metrics[f"ood_relative_k{k}"] > 0
+        assert (f"ood_relative_k{k}_unseen" not in recorder.metrics) == (k in seen)
     # Some pairs are among the training tasks, no triple is.
-    assert run.metrics["ood_relative_k2_unseen"] != run.metrics["ood_relative_k2"]
-    assert run.metrics["ood_relative_k3_unseen"] == run.metrics["ood_relative_k3"]
-    assert 0 < run.metrics["alignment"] <= run.metrics["alignment_mean"]
-    assert run.metrics["alignment_mean"] <= run.metrics["alignment_max"] <= 1 + 1e-6
-    assert run.arrays["alignment"].shape == (settings["hidden"],)
-    assert run.metrics["alignment_generated_by_task"] >= run.metrics["alignment_generated"] - 1e-6
+    assert recorder.metrics["ood_relative_k2_unseen"] != recorder.metrics["ood_relative_k2"]
+    assert recorder.metrics["ood_relative_k3_unseen"] == recorder.metrics["ood_relative_k3"]
+    assert 0 < recorder.metrics["alignment"] <= recorder.metrics["alignment_mean"]
+    assert recorder.metrics["alignment_mean"] <= recorder.metrics["alignment_max"] <= 1 + 1e-6
+    assert recorder.arrays["alignment"].shape == (settings["hidden"],)
+    assert (
+        recorder.metrics["alignment_generated_by_task"]
+        >= recorder.metrics["alignment_generated"] - 1e-6
+    )
 
 
 def test_the_papers_presets_are_its_appendix():
@@ -159,7 +162,7 @@ def test_the_papers_presets_are_its_appendix():
 def test_table_a1_is_in_the_papers_preset():
     rows = [r for r in references("identification") if r.artifact == "table-A1"]
     assert len(rows) == 16
-    run = {
+    compared = {
         (c["module_factor"], c["width_factor"], c.get("weight_decay", 0.0))
         for c in load(SIZES).presets["paper"].conditions
         if c["tasks"] == "D-conn"
@@ -168,4 +171,4 @@ def test_table_a1_is_in_the_papers_preset():
         for h in (16, 32):
             for w in overparameterization.STRENGTHS:
                 assert overparameterization.table_a1(m, h, w) in rows
-                assert (m, h, float(w)) in run
+                assert (m, h, float(w)) in compared

@@ -5,6 +5,8 @@ from .claims import Missing as Missing
 from .claims import Verdict as Verdict
 from .claims import confidence_interval as confidence_interval
 from .claims import paired_difference as paired_difference
+from .conditions import Preset as Preset
+from .conditions import grid as grid
 from .engine import LocalEngine as LocalEngine
 from .errors import Diverged as Diverged
 from .errors import UserError as UserError
@@ -17,11 +19,9 @@ from .results import Results as Results
 from .run import run_study as run_study
 from .store import Store as Store
 from .study import Figure as Figure
-from .study import Preset as Preset
 from .study import Source as Source
 from .study import Study as Study
 from .study import Trial as Trial
 from .study import check_counts as check_counts
 from .study import check_intervals as check_intervals
-from .study import grid as grid
-from .trial import Run as Run
+from .trial import Recorder as Recorder

@@ -1,16 +1,14 @@
 """Studies by name, by family, or by file."""
 
-import importlib.util
-import sys
-import traceback
+import importlib
 from dataclasses import replace
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 from recombine import __version__
 
 from .errors import UserError, nearest
+from .files import digest, load_module
 from .study import Study
 
 
@@ -34,28 +32,10 @@ def load(reference: str) -> Study:
 
 
 def _load_file(path: Path) -> Study:
-    if not path.is_file():
-        raise UserError(f"no file {path}")
-    name = f"recombine_study_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    if str(path.parent) not in sys.path:  # as for a script: its neighbours can be imported
-        sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        lines = [
-            t.lineno for t in traceback.extract_tb(error.__traceback__) if t.filename == str(path)
-        ]
-        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
-        raise UserError(f"{path}, line {line}: {type(error).__name__}: {error}") from None
-    study = getattr(module, "study", None)
+    study = getattr(load_module(path), "study", None)
     if not isinstance(study, Study):
         raise UserError(f"{path} has no study: it should assign `study = Study(...)`")
-    return replace(study, code=sha256(path.read_bytes()).hexdigest()[:12])
+    return replace(study, code=digest(path))
 
 
 def families() -> list[str]:

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._spec import is_spec
 from .claims import Missing
+from .conditions import at
+from .settings import canonical, is_same_spec
+from .specs import names_of, shown
+
+_NONE = object()
 
 
 @dataclass(frozen=True)
@@ -38,23 +44,28 @@ class Results:
     """How many of the preset's conditions have no finished trial."""
 
     def where(self, **fields: Any) -> "Results":
-        """The trials whose config has these values."""
+        """The trials whose config has these values.
 
-        def same(a, b):
-            close = isinstance(b, float) and bool(np.isclose(a, b, rtol=1e-9))
-            return close or _hashable(a) == _hashable(b)
-
+        A spec is selected by its name, by equality, or by one of its fields:
+        `where(model="ndr")`, `where(model=NDR(layers=3))`, `where(**{"model.layers": 3})`.
+        """
         kept = tuple(
-            r for r in self.records if all(same(r.config[k], v) for k, v in fields.items())
+            r
+            for r in self.records
+            if all(_same(at(r.config, name, _NONE), value) for name, value in fields.items())
         )
         if not kept:
             raise Missing(f"no trial with {', '.join(f'{k}={v}' for k, v in fields.items())}")
         return Results(self.study, self.preset, self.overrides, kept, self.failed, self.missing)
 
     def values(self, field: str) -> list[Any]:
-        """The distinct values of a config field, in order."""
-        found = {_hashable(r.config[field]) for r in self.records}
-        return sorted(found)
+        """The distinct values of a setting, in order: of specs, the names."""
+        found = {
+            _hashable(v) for r in self.records if (v := at(r.config, field, _NONE)) is not _NONE
+        }
+        if self.records and not found:
+            raise Missing(f"no trial with a setting {field!r}")
+        return sorted(found, key=lambda value: (value is None, value))
 
     @property
     def seeds(self) -> list[int]:
@@ -62,10 +73,9 @@ class Results:
 
     def seeds_by_condition(self) -> list[set[int]]:
         """The seeds that each condition has been run with."""
-        seeds: dict[tuple, set[int]] = {}
+        seeds: dict[str, set[int]] = {}
         for r in self.records:
-            key = tuple(_hashable(v) for v in r.config.values())
-            seeds.setdefault(key, set()).add(r.seed)
+            seeds.setdefault(canonical(r.config), set()).add(r.seed)
         return list(seeds.values())
 
     def metric(self, name: str, **fields: Any) -> np.ndarray:
@@ -106,5 +116,14 @@ class Results:
         return trials
 
 
+def _same(found: Any, wanted: Any) -> bool:
+    """Whether a setting of a stored config is the one that is asked for."""
+    if isinstance(found, dict):
+        return is_same_spec(found, wanted) if is_spec(wanted) else wanted in names_of(found["spec"])
+    if isinstance(wanted, float) and isinstance(found, (int, float)):
+        return bool(np.isclose(found, wanted, rtol=1e-9))
+    return _hashable(found) == _hashable(wanted)
+
+
 def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_hashable, value)) if isinstance(value, list) else shown(value)

@@ -2,19 +2,21 @@
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from .._spec import is_spec
 from .claims import Verdict, judge
 from .data_use import require_data
 from .engine import Engine, Event, Finished, Job, LocalEngine
 from .errors import UserError
 from .registry import load, select
 from .results import Results
+from .settings import canonical
 from .store import Settings, Store
-from .study import Study, Trial, canonical, from_plain
+from .study import Study, Trial
 
 MOST_SEEDS = 2**31
 """A PRNG key has 32 bits of seed in single precision; larger seeds would repeat smaller ones."""
@@ -37,8 +39,13 @@ def plan(
     seeds: int | None = None,
     seed_offset: int = 0,
     assignments: Sequence[str] = (),
+    overrides: Mapping[str, Any] | None = None,
 ) -> list[Plan]:
-    """What running these studies means. Raises `UserError` before anything is run."""
+    """What running these studies means. Raises `UserError` before anything is run.
+
+    **Arguments:** those of `recombine run`; `assignments` are settings as text, `overrides` as
+    values.
+    """
     if seeds is not None and seeds < 1:
         raise UserError(f"--seeds {seeds}: at least one seed is needed")
     if seed_offset < 0 or seed_offset + (seeds or 0) > MOST_SEEDS:
@@ -49,8 +56,9 @@ def plan(
         raise UserError(f"two of the studies are called {max(names, key=names.count)!r}")
     plans = []
     for reference, study in studies.items():
-        overrides = study.parse(_meant_for(study, assignments, list(studies.values())))
-        trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=overrides)
+        meant = _meant_for(study, assignments, list(studies.values()))
+        chosen = {**study.parse(meant, preset), **(overrides or {})}
+        trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=chosen)
         require_data(trials)
         plans.append(Plan(reference, study, Settings(preset, dict(trials[0].overrides)), trials))
     return plans
@@ -119,7 +127,7 @@ def collect(study: Study, settings: Settings, store: Store) -> Results:
 
 def conditions(study: Study, settings: Settings) -> list[Trial]:
     """One trial of every condition that `study` has with these settings."""
-    return study.trials(settings.preset, seeds=1, overrides=from_plain(settings.overrides))
+    return study.trials(settings.preset, seeds=1, overrides=settings.overrides)
 
 
 def verdicts(study: Study, results: Results) -> list[Verdict]:
@@ -139,14 +147,26 @@ def run_study(
 ) -> Results:
     """Run one study from Python and return its results.
 
-    **Arguments:** those of `recombine run`; `settings` are fields of the study's config.
+    **Arguments:** those of `recombine run`; `settings` are fields of the study's config. A spec is
+    given as such or by its name, and several of them or of another axis as a list.
     """
-    assignments = [
-        f"{k}={','.join(map(str, v)) if isinstance(v, tuple) else v}" for k, v in settings.items()
-    ]
+    texts, values = _settings(settings)
     (planned,) = plan(
-        select([study]), preset, seeds=seeds, seed_offset=seed_offset, assignments=assignments
-    )
+        select([study]), preset, seeds=seeds, seed_offset=seed_offset, assignments=texts,
+        overrides=values,
+    )  # fmt: skip
     opened = Store.create(store)  # stays open: curves and arrays are read when they are asked for
     execute([planned], opened, LocalEngine(workers))
     return conclude(planned, opened)[0]
+
+
+def _settings(settings: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Settings as text, to be read and checked as those of the command line, and specs as such."""
+    texts, values = [], {}
+    for name, value in settings.items():
+        items = value if isinstance(value, (list, tuple)) else [value]
+        if any(map(is_spec, items)):
+            values[name] = value
+        else:
+            texts.append(f"{name}={','.join(map(str, items))}")
+    return texts, values

@@ -19,7 +19,8 @@ from .checkpoint import Damaged, pack, unpack, write_atomically
 from .claims import Verdict
 from .errors import UserError
 from .results import Record, Results
-from .study import Trial, canonical
+from .settings import canonical
+from .study import Trial
 
 SCHEMA_VERSION = 1
 SCHEMA = """

@@ -1,20 +1,19 @@
 """What a study is: conditions x seeds of a trial, with figures, claims and the paper's numbers."""
 
-import ast
-import inspect
-import itertools
-import json
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_origin
 
 from .._checks import check_counts as check_counts
 from .claims import Claim
+from .conditions import Case, Condition, Preset, axes_of, resolve
+from .conditions import grid as grid
 from .errors import UserError, nearest
 from .reference import Beside
+from .settings import Setting, canonical, described, parse, types_of
+from .specs import shown
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure as PlotlyFigure
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from .results import Results
 
 PRESETS = ("smoke", "laptop", "paper")
-Condition = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,13 +45,6 @@ class Figure:
     draw: "Callable[[Results], PlotlyFigure]"
 
 
-def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
-    """All combinations of the axes' values, as conditions: `grid(K=(1, 2), gain=(0.1,))`."""
-    return tuple(
-        dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
-    )
-
-
 def check_intervals(steps: int, **every: int) -> None:
     """Refuse settings with which `steps` of training are not whole intervals between measurements.
 
@@ -67,31 +58,17 @@ def check_intervals(steps: int, **every: int) -> None:
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A size at which a study can be run."""
-
-    seeds: int
-    """How many seeds, unless `--seeds` says otherwise."""
-    conditions: Sequence[Condition] = ({},)
-    """Each sets some fields of the study's config."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Config fields that differ from their defaults, in every condition."""
-    cost: str = ""
-    """Measured, with the machine: `40 s on two cores`."""
-
-
-@dataclass(frozen=True)
 class Trial:
-    """One run of a study's trial function: a condition and a seed."""
+    """One call of a study's trial function: a condition and a seed."""
 
     study: str
     preset: str
     condition: Condition
-    """The fields that the condition sets."""
+    """The settings that the condition makes, by full name; specs by the names that are shown."""
     overrides: Condition
-    """The fields that the user set."""
+    """The settings that the user makes, by full name."""
     config: Condition
-    """All fields of the config, resolved."""
+    """All fields of the config, resolved. A spec is its name, `spec`, and its fields."""
     seed: int
     code: str = ""
     """Which code it runs: see `Study.code`."""
@@ -116,22 +93,32 @@ class Trial:
     @property
     def shape(self) -> str:
         """Equal for trials that run the same compiled program: all but the real-valued fields."""
-        parts = {k: v for k, v in self.config.items() if not isinstance(v, float)}
-        return canonical({"study": self.study, "config": parts})
+        return canonical({"study": self.study, "config": _without_reals(self.config)})
 
     @property
     def label(self) -> str:
-        """The condition in words: `K=3, mask=ring`."""
-        return ", ".join(f"{k}={_show(v)}" for k, v in self.condition.items())
+        """The condition in words: `K=3, mask=ring`, or `model=ndr, model.layers=12`."""
+        return in_words(self.condition)
 
 
-def canonical(value: Any) -> str:
-    """`value` as JSON, one spelling for equal values."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+def _without_reals(values: Condition) -> dict[str, Any]:
+    return {
+        name: _without_reals(value) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if not isinstance(value, float)
+    }
 
 
-def _show(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def in_words(settings: Condition) -> str:
+    """Settings by full name, as a user would write them: `K=3, rate=0.1`."""
+    return ", ".join(f"{name}={setting_text(value)}" for name, value in settings.items())
+
+
+def setting_text(value: Any) -> str:
+    """The value of a setting as a user would write it."""
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(setting_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(shown(value))
 
 
 @dataclass(frozen=True)
@@ -147,8 +134,8 @@ class Study:
     config: type
     """A frozen dataclass; one docstring per field. Presets and conditions set its fields."""
     trial: Callable[..., None]
-    """`trial(config, key, run)`: a pure function of `config` and the PRNG `key` that reports
-    metrics, curves and arrays to `run`, a [`recombine.lab.Run`][]."""
+    """`trial(config, key, recorder)`: a pure function of `config` and the PRNG `key` that reports
+    metrics, curves and arrays to `recorder`, a [`recombine.lab.Recorder`][]."""
     presets: Mapping[str, Preset]
     claims: Sequence[Claim] = ()
     figures: Sequence[Figure] = ()
@@ -183,113 +170,61 @@ class Study:
         overrides: Condition | None = None,
     ) -> list[Trial]:
         """Every trial of `preset`: its conditions, with `overrides` on top, times its seeds."""
-        chosen = self.preset(preset)
-        overrides = dict(overrides or {})
-        trials: dict[str, Trial] = {}
-        for condition in chosen.conditions:
-            condition = {**condition, **{k: v for k, v in overrides.items() if k in condition}}
-            values = {**chosen.settings, **condition, **overrides}
-            try:
-                config = _plain(replace(self.config(), **values))
-            except ValueError as error:
-                raise UserError(f"{self.name}: {error}") from None
-            for i in range(chosen.seeds if seeds is None else seeds):
-                seed = seed_offset + i
-                trial = Trial(self.name, preset, condition, overrides, config, seed, self.code)
-                trials.setdefault(trial.id, trial)
-        return list(trials.values())
+        count = self.preset(preset).seeds if seeds is None else seeds
+        return [
+            Trial(self.name, preset, c.condition, c.overrides, c.config, seed, self.code)
+            for c in self.cases(preset, overrides)
+            for seed in range(seed_offset, seed_offset + count)
+        ]
 
-    def parse(self, assignments: Sequence[str]) -> dict[str, Any]:
-        """`["K=3", "mask=ring"]` as config fields with their types."""
-        types = get_type_hints(self.config)
-        parsed = {}
+    def cases(self, preset: str, overrides: Condition | None = None) -> list[Case]:
+        """The conditions of `preset` with all that follows from them, and `overrides` on top."""
+        try:
+            return resolve(self.config, self.preset(preset), overrides or {})
+        except (ValueError, UserError) as error:
+            raise UserError(f"{self.name}: {error}") from None
+
+    def parse(self, assignments: Sequence[str], preset: str = "laptop") -> dict[str, Any]:
+        """`["K=3", "mask=ring"]` as settings with their types.
+
+        An axis of the preset's conditions may have several values, with commas between. Fields of
+        specs stay text, since their types depend on the spec.
+        """
+        types = types_of(self.config)
+        axes = axes_of(self.preset(preset))
+        parsed: dict[str, Any] = {}
         for assignment in assignments:
             name, equals, text = assignment.partition("=")
-            name = _field_name(name)
+            name, text = _field_name(name), text.strip()
             if not equals:
                 raise UserError(
                     f"--set {assignment!r}: write name=value, as in --set {next(iter(types))}=1"
                 )
-            if name not in types:
-                raise UserError(f"{self.name} has no setting {name!r}: {nearest(name, types)}")
+            root, dot, _ = name.partition(".")
+            if root not in types:
+                raise UserError(f"{self.name} has no setting {name!r}: {nearest(root, types)}")
+            kind = types[root]
+            several = name in axes and get_origin(kind) is not tuple and "," in text
             try:
-                parsed[name] = _parse(text.strip(), types[name])
+                if dot:
+                    parsed[name] = text
+                elif several:
+                    parsed[name] = tuple(parse(part.strip(), kind) for part in text.split(","))
+                else:
+                    parsed[name] = parse(text, kind)
             except ValueError as error:
-                raise UserError(f"--set {assignment!r}: {error}") from None
+                known = f" (several values are for axes: {', '.join(axes)})" if axes else ""
+                hint = known if "," in text and not several else ""
+                raise UserError(f"--set {assignment!r}: {error}{hint}") from None
         return parsed
 
     def has_setting(self, name: str) -> bool:
-        return _field_name(name) in get_type_hints(self.config)
+        return _field_name(name).partition(".")[0] in types_of(self.config)
 
-    def settings(self) -> list[tuple[str, Any, str]]:
-        """Name, default and docstring of every field of the config."""
-        docs = _field_docs(self.config)
-        default = self.config()
-        return [
-            (f.name, getattr(default, f.name), docs.get(f.name, "")) for f in fields(self.config)
-        ]
+    def settings(self) -> list[Setting]:
+        """Every field of the config, and of the specs that it holds, with default and docstring."""
+        return list(described(self.config()))
 
 
 def _field_name(text: str) -> str:
     return text.strip().replace("-", "_")
-
-
-def _plain(config: Any) -> dict[str, Any]:
-    """A config as JSON-ready values: tuples as lists, integers given for reals as reals."""
-    types = get_type_hints(type(config))
-    values = {}
-    for f in fields(config):
-        value = getattr(config, f.name)
-        if types[f.name] is float:
-            value = float(value)
-        values[f.name] = list(value) if isinstance(value, tuple) else value
-    return values
-
-
-def from_plain(values: Condition) -> dict[str, Any]:
-    """Config fields from their JSON-ready form: the inverse of `_plain`."""
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-
-
-def _parse(text: str, kind: Any) -> Any:
-    """`text` as a value of type `kind`, or a ValueError that says what was expected."""
-    choices = get_args(kind)
-    if get_origin(kind) is tuple:
-        parts = text.split(",")
-        if choices[-1] is not Ellipsis and len(parts) != len(choices):
-            raise ValueError(f"expected {len(choices)} values with commas between, got {text!r}")
-        return tuple(_parse(part.strip(), choices[0]) for part in parts)
-    if get_origin(kind) is Literal:
-        named = {str(choice): choice for choice in choices}
-        if text not in named:
-            raise ValueError(nearest(text, named))
-        return named[text]
-    if type(None) in choices:  # an optional value
-        (kind,) = (choice for choice in choices if choice is not type(None))
-        return None if text.lower() == "none" else _parse(text, kind)
-    if kind is bool:
-        if text.lower() not in ("true", "false", "1", "0", "yes", "no"):
-            raise ValueError("expected true or false")
-        return text.lower() in ("true", "1", "yes")
-    try:
-        return kind(text)
-    except ValueError:
-        word = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
-        raise ValueError(f"expected {word}, got {text!r}") from None
-
-
-def _field_docs(config: type) -> dict[str, str]:
-    """The string that follows each field in the class body, or in that of a class it extends."""
-    parent = config.__base__
-    docs = {} if parent in (None, object) else _field_docs(parent)
-    body = ast.parse(textwrap.dedent(inspect.getsource(config))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    for item, following in itertools.pairwise(body.body):
-        if (
-            isinstance(item, ast.AnnAssign)
-            and isinstance(item.target, ast.Name)
-            and isinstance(following, ast.Expr)
-            and isinstance(following.value, ast.Constant)
-        ):
-            docs[item.target.id] = inspect.cleandoc(str(following.value.value)).replace("\n", " ")
-    return docs

@@ -7,9 +7,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from .claims import Verdict
+from .conditions import Case
 from .numbers import numbers
 from .results import Results
-from .study import Study
+from .settings import Setting
+from .specs import shown
+from .study import Study, in_words, setting_text
 
 VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 
@@ -34,6 +37,42 @@ def data_table(found: Sequence[dict[str, Any]]) -> Table:
             escape(f"{one['title']}\n{size}licence: {one['licence']}\n{where}"),
             "\n".join([f"--set data={one['name']}:", *studies] if studies else []),
         )
+    return table
+
+
+def axes_text(cases: Sequence[Case]) -> str:
+    """What conditions differ in, and the values that they have: `model = ndr, lstm; K = 1, 2`."""
+    axes: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for name, value in case.condition.items():
+            axes.setdefault(name, {})[setting_text(value)] = None
+    return "; ".join(f"{name} = {', '.join(values)}" for name, values in axes.items())
+
+
+def depends_table(preset: str, cases: Sequence[Case]) -> Table:
+    """What follows from each condition of a preset; conditions of which the same follows share a
+    row."""
+    table = Table(title=f"settings that follow at preset {preset}", title_justify="left")
+    for column in ("condition", "settings"):
+        table.add_column(column)
+    rows: dict[str, list[str]] = {}
+    for case in cases:
+        follows = in_words(case.depends) or "as they are"
+        rows.setdefault(follows, []).append(in_words(case.condition))
+    for follows, conditions in rows.items():
+        table.add_row(escape("\n".join(conditions)), escape(follows))
+    return table
+
+
+def settings_table(settings: Sequence[Setting]) -> Table:
+    """Every setting with its default, its meaning, and the specs that it can be."""
+    table = Table(title="settings (--set name=value)", title_justify="left")
+    for column in ("name", "default", "meaning"):
+        table.add_column(column)
+    for setting in settings:
+        choices = ", ".join((*setting.choices, "or FILE.py:NAME")) if setting.choices else ""
+        meaning = " ".join(filter(None, (setting.meaning, choices and f"One of {choices}.")))
+        table.add_row(setting.name, escape(str(shown(setting.default))), escape(meaning))
     return table
 
 

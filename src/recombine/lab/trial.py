@@ -21,7 +21,7 @@ class Listener(Protocol):
     def __call__(self, step: int, steps: int, loss: float | None) -> None: ...
 
 
-class Run:
+class Recorder:
     """What a trial reports its measurements to, and trains through.
 
     **Arguments:**

@@ -70,20 +70,20 @@ def perform(
     from .errors import Diverged
     from .provenance import provenance
     from .registry import load
-    from .study import from_plain
-    from .trial import Run
+    from .settings import from_plain
+    from .trial import Recorder
 
     started, compiled = time.perf_counter(), clock.seconds
     seconds_between = float(os.environ.get("RECOMBINE_CHECKPOINT_SECONDS", "5"))
-    run = Run(folder / "checkpoints" / trial.id, listener, seconds_between)
+    recorder = Recorder(folder / "checkpoints" / trial.id, listener, seconds_between)
     status, reason, arrays = "done", "", None
     try:
         study = load(study_reference)
         with jax.enable_x64(study.float64):
-            config = study.config(**from_plain(trial.config))
-            study.trial(config, jax.random.key(trial.seed), run)
-        if run.arrays:
-            arrays = write_arrays(folder, trial.id, run.arrays)
+            config = from_plain(study.config, trial.config)
+            study.trial(config, jax.random.key(trial.seed), recorder)
+        if recorder.arrays:
+            arrays = write_arrays(folder, trial.id, recorder.arrays)
     except Diverged as error:
         status, reason = "diverged", str(error)
     except Exception as error:
@@ -95,10 +95,10 @@ def perform(
     return Outcome(
         status=status,
         reason=reason,
-        metrics=run.metrics if done else {},
-        curves=run.curves if done else {},
+        metrics=recorder.metrics if done else {},
+        curves=recorder.curves if done else {},
         arrays=arrays,
-        steps=run.steps,
+        steps=recorder.steps,
         seconds=time.perf_counter() - started,
         compile_seconds=clock.seconds - compiled,
         provenance=provenance(),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Results, Run, check_intervals, figures
+from recombine.lab import Recorder, Results, check_intervals, figures
 
 if TYPE_CHECKING:
     from recombine.tasks import AbstractTask
@@ -147,7 +147,7 @@ def build(config: MetaConfig, learner: Learner, inputs: int, outputs: int, *, ke
     )
 
 
-def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run) -> None:
+def meta_trial(config: MetaConfig, learner: Learner, world: World, key, recorder: Recorder) -> None:
     """Meta-learn; measure training, test and held-out tasks; decode their codes."""
     import equinox as eqx
     import jax
@@ -184,7 +184,7 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
         test_steps=config.test_steps or None,
     )
     model = eqx.filter_jit(build)(config, learner, world.inputs, world.outputs, key=of_model)
-    state, seen = run.train(
+    state, seen = recorder.train(
         rule,
         rule.init(model, key=of_training),
         config.steps,
@@ -192,14 +192,14 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, run: Run
     )
     best, _ = rule.kept(state)
     for name in sorted(set(seen) - {"step", "loss"}):
-        run.curve(name.replace(" ", "_"), seen["step"], seen[name])
+        recorder.curve(name.replace(" ", "_"), seen["step"], seen[name])
     for name, value in rule.measure(best).items():
-        run.metric(name.replace(" ", "_"), value)
+        recorder.metric(name.replace(" ", "_"), value)
     if config.model in HYPERNETWORKS:
-        _decode(config, world, adaptation, best, of_decoding, run)
+        _decode(config, world, adaptation, best, of_decoding, recorder)
 
 
-def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) -> None:
+def _decode(config: MetaConfig, world: World, adaptation, model, key, recorder: Recorder) -> None:
     """R² of decoding the modules of held-out tasks from adapted fast parameters."""
     import equinox as eqx
     import jax
@@ -220,9 +220,9 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, run: Run) 
     features = adapted(fitted.support, keys[2])
     held_out_features = adapted(scored.support, keys[3])
     found = probes.linear_decodability(features, fitted.code, held_out_features, scored.code)
-    run.metric("decodability", found.pooled)
-    run.array("decodability", found.r2)
-    run.metric("embedding_cosine", probes.pairwise_cosine(features))
+    recorder.metric("decodability", found.pooled)
+    recorder.array("decodability", found.r2)
+    recorder.metric("embedding_cosine", probes.pairwise_cosine(features))
 
 
 def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str):

@@ -1,6 +1,6 @@
 """The content of one study's page, gathered from the study and the store."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from ..claims import Missing, Verdict, judge
 from ..numbers import Number, numbers
 from ..results import Results
 from ..run import collect, conditions
+from ..settings import described, from_plain
 from ..store import Failure, Settings, Store
 from ..study import Claim, Figure, Study
 from . import _plotly
@@ -153,16 +154,18 @@ def told(error: Exception) -> str:
 
 
 def _configuration(study: Study, settings: Settings) -> list[Setting]:
-    configs = [trial.config for trial in conditions(study, settings)]
+    defaults = {setting.name: setting.default for setting in study.settings()}
+    meanings: dict[str, str] = {}
+    values: dict[str, dict[str, Any]] = {}
+    for trial in conditions(study, settings):
+        for found in described(from_plain(study.config, trial.config)):
+            meanings[found.name] = found.meaning
+            values.setdefault(found.name, {})[value(found.default)] = found.default
     return [
-        Setting(name, meaning, _distinct(configs, lambda c, n=name: c[n]), default,  # type: ignore[misc]
+        Setting(name, meanings[name], list(values[name].values()), defaults.get(name),
                 name in settings.overrides)
-        for name, default, meaning in study.settings()
+        for name in sorted(values, key=lambda name: list(defaults).index(name.partition(".")[0]))
     ]  # fmt: skip
-
-
-def _distinct(things: Sequence[Any], of: Callable[[Any], Any]) -> list[Any]:
-    return list({value(of(thing)): of(thing) for thing in things}.values())
 
 
 def _conditions(
@@ -172,11 +175,6 @@ def _conditions(
     for trial in conditions(study, settings):
         condition = dict(trial.condition)
         done = sum(r.config == trial.config for r in results.records)
-        failed = sum(_plain(f.condition) == _plain(condition) for f in failures)
+        failed = sum(f.config == trial.config for f in failures)
         rows.append(ConditionRow(condition, done, failed))
     return rows
-
-
-def _plain(condition: dict[str, Any]) -> dict[str, Any]:
-    """A condition as it is after a round trip through JSON."""
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in condition.items()}

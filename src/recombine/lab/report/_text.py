@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from ..specs import shown
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
@@ -47,9 +49,9 @@ def value(thing: Any) -> str:
         return str(thing).replace("-", "−")
     if isinstance(thing, (list, tuple)):
         return ", ".join(map(value, thing)) if thing else "none"
-    if isinstance(thing, dict):
+    if isinstance(thing, dict) and "spec" not in thing:
         return ", ".join(f"{k} = {value(v)}" for k, v in thing.items()) if thing else "none"
-    return str(thing)
+    return str(shown(thing))
 
 
 def words(key: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, tasks
-from recombine.lab import Run, check_counts, check_intervals
+from recombine.lab import Recorder, check_counts, check_intervals
 from recombine.models import specs
 
 from ..data_router.networks import optimizer_of
@@ -197,7 +197,7 @@ def evened(items: tasks.LabelledSequences, evenness: float) -> tasks.LabelledSeq
     return items[np.concatenate([*map(np.resize, by_length, times)])]
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network on some patterns; see what it makes of others, and of symbols."""
     import equinox as eqx
     import jax
@@ -228,16 +228,16 @@ def trial(config: Config, key, run: Run) -> None:
         measure=learning.SequenceAccuracy({"": train[: config.tested]} | tests),
         every=config.every,
     )  # fmt: skip
-    state, seen = run.train(
+    state, seen = recorder.train(
         rule, eqx.filter_jit(rule.init)(network), recipe.steps, chunk=config.every
     )
 
-    run.curve("loss", seen["step"], seen["loss"])
+    recorder.curve("loss", seen["step"], seen["loss"])
     for name in ("train", *tests):
         accuracy = seen["accuracy" if name == "train" else f"{name}_accuracy"]
-        run.curve(name, seen["step"], accuracy)
-        run.metric(name, accuracy[-1])
-    run.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
-    run.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
+        recorder.curve(name, seen["step"], accuracy)
+        recorder.metric(name, accuracy[-1])
+    recorder.metric("converged", seen["iid_accuracy"][-1] > CONVERGED)
+    recorder.metric("success", seen["ood_accuracy"][-1] > SUCCESS)
     if config.variant != "S":
-        report_symbols(state.model, task, frame, run)
+        report_symbols(state.model, task, frame, recorder)

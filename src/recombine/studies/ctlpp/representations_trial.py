@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from . import pattern_trial
 from .pattern_trial import seed_of, task_of
@@ -62,12 +62,12 @@ def made_by_hand(config: Config, task: tasks.TableLookupPatterns, key) -> models
     return eqx.tree_at(lambda m: m.writes, network, jnp.minimum(network.writes, 2))
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Make a network, or train it; see how it represents symbols, and who reads them."""
     import jax
 
     if config.network == "trained":
-        pattern_trial.trial(config, key, run)
+        pattern_trial.trial(config, key, recorder)
         return
     data_key, network_key, noise_key = jax.random.split(key, 3)
     seed = seed_of(config, data_key)
@@ -75,8 +75,8 @@ def trial(config: Config, key, run: Run) -> None:
     network = made_by_hand(config, task, network_key)
     sets = task.sets(train=config.train, iid=config.tested, ood=config.tested, seed=seed)
     for name in ("iid", "ood"):
-        run.metric(name, probes.is_right(network, sets[name]).mean())
-    run.metric("chance", 1 / config.symbols)
+        recorder.metric(name, probes.is_right(network, sets[name]).mean())
+    recorder.metric("chance", 1 / config.symbols)
 
     def blur(vectors: np.ndarray) -> np.ndarray:
         rng = np.random.default_rng(np.asarray(jax.random.key_data(noise_key)))
@@ -84,4 +84,4 @@ def trial(config: Config, key, run: Run) -> None:
         size = np.linalg.norm(vectors, axis=-1, keepdims=True)
         return vectors + config.noise * size * noise / np.sqrt(vectors.shape[-1])
 
-    report_symbols(network, task, None, run, blur if config.noise else None)
+    report_symbols(network, task, None, recorder, blur if config.noise else None)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from recombine import probes, tasks
-from recombine.lab import Results, Run, figures
+from recombine.lab import Recorder, Results, figures
 
 
 def groups_of(task: tasks.TableLookupPatterns) -> np.ndarray:
@@ -18,7 +18,9 @@ def groups_of(task: tasks.TableLookupPatterns) -> np.ndarray:
     return groups
 
 
-def report_symbols(network, task: tasks.TableLookupPatterns, frame, run: Run, blur=None) -> None:
+def report_symbols(
+    network, task: tasks.TableLookupPatterns, frame, recorder: Recorder, blur=None
+) -> None:
     """How symbols are represented by what produced them, and who reads them (Section E.3).
 
     **Arguments:**
@@ -32,20 +34,20 @@ def report_symbols(network, task: tasks.TableLookupPatterns, frame, run: Run, bl
     within, across = probes.group_cosines(cosines, groups)
     readable = np.asarray(probes.readable_pairs(network, lookup, frame))
     agreement = [probes.adjusted_rand_index(of_symbol, groups) for of_symbol in clusters]
-    run.metric("within", within.mean())
-    run.metric("across", across.mean())
-    run.metric("lowest_cosine", cosines.min())
-    run.metric("most_clusters", clusters.max() + 1)
-    run.metric("mean_clusters", (clusters.max(axis=1) + 1).mean())
-    run.metric("rand_index", np.mean(agreement))
-    run.metric("lowest_rand_index", np.min(agreement))
+    recorder.metric("within", within.mean())
+    recorder.metric("across", across.mean())
+    recorder.metric("lowest_cosine", cosines.min())
+    recorder.metric("most_clusters", clusters.max() + 1)
+    recorder.metric("mean_clusters", (clusters.max(axis=1) + 1).mean())
+    recorder.metric("rand_index", np.mean(agreement))
+    recorder.metric("lowest_rand_index", np.min(agreement))
     by_group = probes.mean_by_group(readable.mean(axis=0), groups, groups)
     for first, second in np.ndindex(by_group.shape):
-        run.metric(f"{'ab'[first]}_to_{'ab'[second]}", by_group[first, second])
-    run.array("cosines", cosines.astype(np.float32))
-    run.array("clusters", clusters)
-    run.array("readable", readable)
-    run.array("groups", groups)
+        recorder.metric(f"{'ab'[first]}_to_{'ab'[second]}", by_group[first, second])
+    recorder.array("cosines", cosines.astype(np.float32))
+    recorder.array("clusters", clusters)
+    recorder.array("readable", readable)
+    recorder.array("groups", groups)
 
 
 def draw_maps(cosines: np.ndarray, clusters: np.ndarray, groups: np.ndarray):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from recombine import tasks
-from recombine.lab import Claim, Judgement, Preset, Results, Run, Source, Study, grid
+from recombine.lab import Claim, Judgement, Preset, Recorder, Results, Source, Study, grid
 
 from . import DOCUMENT
 from .expression_results import (
@@ -70,10 +70,10 @@ def early_accuracy(curves: dict[str, np.ndarray], early: int) -> float:
     return float(deeper[len(valid) - 1 - valid[::-1].argmax()])
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn, and be tested on expressions of every depth."""
-    learned = learn(config, task_of(config), key, run)
-    run.metric("deeper_early", early_accuracy(learned.curves, config.early))
+    learned = learn(config, task_of(config), key, recorder)
+    recorder.metric("deeper_early", early_accuracy(learned.curves, config.early))
 
 
 def generalizes(results: Results) -> Judgement:

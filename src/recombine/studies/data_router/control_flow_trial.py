@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recombine import probes
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .lookup_trial import Config, items_of, learn
 
@@ -70,11 +70,11 @@ def orders(flow: Flow) -> np.ndarray:
     return np.array([probes.opening_order(opening, distance) for opening, distance in pairs])
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn; then watch attention and gates on the longest inputs."""
     import equinox as eqx
 
-    learned = learn(config, key, run)
+    learned = learn(config, key, recorder)
     longest = config.longer_lengths[1]
     items = items_of(learned, min(WATCHED, config.evaluated), (longest, longest))
     words = [items.text(i).split() for i in range(len(items))]
@@ -88,30 +88,30 @@ def trial(config: Config, key, run: Run) -> None:
         return attention, gates, flow_of(words, lookup.symbols, lookup.functions, attention, gates)
 
     attention, gates, flow = watched(learned.model)
-    report(run, flow)
+    report(recorder, flow)
     # The closest match is preferred from the beginning, and the argument is next door.
-    run.metric("untrained_reads_argument", watched(learned.untrained)[2].reads.mean())
+    recorder.metric("untrained_reads_argument", watched(learned.untrained)[2].reads.mean())
     largest = attention.max(axis=(2, 4)).mean(axis=(1, 2))
-    run.curve("sharpness", np.arange(len(largest)), largest)
-    run.array("words", np.array(words[0]))
-    run.array("attention", attention[:, 0])
+    recorder.curve("sharpness", np.arange(len(largest)), largest)
+    recorder.array("words", np.array(words[0]))
+    recorder.array("attention", attention[:, 0])
     if gates is not None:
-        run.array("gates", gates[:, 0])
+        recorder.array("gates", gates[:, 0])
 
 
-def report(run: Run, flow: Flow) -> None:
+def report(recorder: Recorder, flow: Flow) -> None:
     """The numbers of a flow."""
-    run.metric("reads_argument", flow.reads.mean())
+    recorder.metric("reads_argument", flow.reads.mean())
     steps = np.unique(flow.distances)
     by_distance: dict[str, Any] = {"reads_by_distance": flow.reads}
     if flow.opening is not None:
         by_distance["opening_by_distance"] = flow.opening
         found = orders(flow)
-        run.metric("undefined_order", np.isnan(found).mean())
+        recorder.metric("undefined_order", np.isnan(found).mean())
         # Columns that open together are in no order.
-        run.metric("opening_order", np.nan_to_num(found).mean())
+        recorder.metric("opening_order", np.nan_to_num(found).mean())
         slope, _ = np.polyfit(flow.distances.ravel(), flow.opening.ravel(), 1)
-        run.metric("steps_a_function", slope)
+        recorder.metric("steps_a_function", slope)
     for name, values in by_distance.items():
         means = [values[flow.distances == distance].mean() for distance in steps]
-        run.curve(name, steps, means)
+        recorder.curve(name, steps, means)

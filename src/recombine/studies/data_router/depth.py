@@ -23,6 +23,7 @@ from .lookup_results import (
     SMOKE,
     chance_of,
     draw_by_length,
+    longest_first,
     mean,
     on_laptop,
     present,
@@ -146,7 +147,8 @@ study = Study(
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=on_laptop(grid(layers=LAYERS, direction=DIRECTIONS)),
+            conditions=longest_first(grid(layers=LAYERS, direction=DIRECTIONS)),
+            depends=on_laptop,
             cost="40 min on two cores",
         ),
         "paper": Preset(

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Run, check_counts
+from recombine.lab import Recorder, check_counts
 
 from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
 
@@ -80,7 +80,7 @@ def data_of(config: Config, task, key) -> Data:
     return Data(batches, train[: config.evaluated], sets)
 
 
-def learn(config: Config, task, key, run: Run) -> Learned:
+def learn(config: Config, task, key, recorder: Recorder) -> Learned:
     """Train a network, report how well it does, and return the chosen one.
 
     Of one key, all networks have the same expressions.
@@ -94,14 +94,14 @@ def learn(config: Config, task, key, run: Run) -> Learned:
         config, len(data.seen.vocabulary) - 1, data.seen.classes, key=weight_key,
         recurrent_layers=config.recurrent_layers, test_layers=config.layers + config.extra_layers,
     )  # fmt: skip
-    fitted = fit(config, made, data, batch_key, run, test="deeper")
-    run.metric("majority", probes.majority_share(data.tests["deeper"]))
-    report_depths(fitted.model, task, data.tests, run)
+    fitted = fit(config, made, data, batch_key, recorder, test="deeper")
+    recorder.metric("majority", probes.majority_share(data.tests["deeper"]))
+    report_depths(fitted.model, task, data.tests, recorder)
     return Learned(fitted.model, fitted.curves, data.tests)
 
 
-def report_depths(model, task, tests: dict[str, Any], run: Run) -> None:
+def report_depths(model, task, tests: dict[str, Any], recorder: Recorder) -> None:
     """Accuracy of the chosen network on expressions of every depth."""
     items = tasks.joined(tuple(tests.values()))
     found = probes.accuracy_by(probes.is_right(model, items), task.depths_of(items))
-    run.curve("by_depth", found.values, found.accuracy)
+    recorder.curve("by_depth", found.values, found.accuracy)

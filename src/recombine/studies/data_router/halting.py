@@ -8,8 +8,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -43,11 +43,11 @@ PAPER_NAMES = {"+ geom.": "+ geo"}
 PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn; then count the steps of the column that takes longest, by length."""
     import equinox as eqx
 
-    learned = learn(config, key, run)
+    learned = learn(config, key, recorder)
     if config.halting == "none":
         return
     items = items_of(learned, config.evaluated, (1, config.longer_lengths[1]))
@@ -59,8 +59,8 @@ def trial(config: Config, key, run: Run) -> None:
     steps = np.asarray(extras["steps"]).max(axis=1)
     lengths = np.unique(functions)
     means = [steps[functions == n].mean() for n in lengths]
-    run.curve("steps_by_length", lengths, means)
-    run.metric("steps", steps.mean())
+    recorder.curve("steps_by_length", lengths, means)
+    recorder.metric("steps", steps.mean())
 
 
 def longer(results: Results, halting: str, direction: str) -> np.ndarray:

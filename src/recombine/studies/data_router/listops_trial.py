@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .expression_trial import Config as ExpressionConfig
 from .expression_trial import Learned, learn
@@ -79,20 +79,20 @@ def orders(opening: Opening) -> np.ndarray:
     return np.array([probes.opening_order(opening.steps[p], opening.heights[p]) for p in parts])
 
 
-def report(opening: Opening, run: Run) -> None:
+def report(opening: Opening, recorder: Recorder) -> None:
     """The numbers of an opening."""
     found = orders(opening)
-    run.metric("undefined_order", np.isnan(found).mean())
+    recorder.metric("undefined_order", np.isnan(found).mean())
     # Operators that open together are in no order.
-    run.metric("opening_order", np.nan_to_num(found).mean())
+    recorder.metric("opening_order", np.nan_to_num(found).mean())
     slope, _ = np.polyfit(opening.heights, opening.steps, 1)
-    run.metric("steps_an_operation", slope)
+    recorder.metric("steps_an_operation", slope)
     heights = np.unique(opening.heights)
     means = [opening.steps[opening.heights == height].mean() for height in heights]
-    run.curve("opening_by_height", heights, means)
+    recorder.curve("opening_by_height", heights, means)
 
 
-def watch(shown, learned: Learned, run: Run) -> None:
+def watch(shown, learned: Learned, recorder: Recorder) -> None:
     """Gates and attention of a gated network, on deeper lists and on the one that is shown."""
     import equinox as eqx
 
@@ -101,25 +101,25 @@ def watch(shown, learned: Learned, run: Run) -> None:
     trace = eqx.filter_jit(type(learned.model).trace)(learned.model, items.tokens, items.lengths)
     words = [items.text(i).split() for i in range(len(items))]
     gates = np.asarray(trace.gates)
-    report(opening_of(words[1:], gates[:, 1:]), run)
+    report(opening_of(words[1:], gates[:, 1:]), recorder)
     places = len(words[0])
-    run.array("words", np.array(words[0]))
-    run.array("attention", np.asarray(trace.attention)[:, 0, :, :places, :places])
-    run.array("gates", gates[:, 0, :places])
+    recorder.array("words", np.array(words[0]))
+    recorder.array("attention", np.asarray(trace.attention)[:, 0, :, :places, :places])
+    recorder.array("gates", gates[:, 0, :places])
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn, be tested on lists of every depth, and be watched."""
     task = task_of(config)
     try:
         shown = task.read([config.shown])
     except ValueError as error:
         raise ValueError(f"`shown` is no list of this task: {error}; set it to another") from None
-    learned = learn(config, task, key, run)
+    learned = learn(config, task, key, recorder)
     if config.extra_layers:
         as_trained = learned.model.with_test_steps(config.layers)
         for name in ("iid", "deeper"):
             right = probes.is_right(as_trained, learned.tests[name])
-            run.metric(f"{name}_as_trained", right.mean())
+            recorder.metric(f"{name}_as_trained", right.mean())
     if config.model in GATED:
-        watch(shown, learned, run)
+        watch(shown, learned, recorder)

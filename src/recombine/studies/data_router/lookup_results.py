@@ -122,28 +122,21 @@ def forward_only(results: Results, model: str) -> Judgement:
     return Judgement(longer["forward"] >= ALMOST_ALL and longer["backward"] < HALF, evidence)
 
 
-def on_laptop(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """Conditions of preset laptop, with the settings of their networks.
-
-    Those with most steps come first, so that at the end no core waits for another.
-    """
-
-    def settled(condition: dict[str, Any]) -> dict[str, Any]:
-        model = condition.get("model", "NDR")
-        near = (condition["direction"] == "forward") == (condition.get("readout", "last") == "last")
-        steps = STEPS.get(model, FEW_STEPS)[0 if near else 1]
-        return condition | ON_LAPTOP.get(model, {}) | {"steps": steps}
-
-    return tuple(sorted(map(settled, conditions), key=lambda condition: -condition["steps"]))
+def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset laptop: rates of its network, and updates."""
+    model = condition.get("model", "NDR")
+    near = (condition["direction"] == "forward") == (condition.get("readout", "last") == "last")
+    return ON_LAPTOP.get(model, {}) | {"steps": STEPS.get(model, FEW_STEPS)[0 if near else 1]}
 
 
-def as_published(models: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    """Conditions of preset paper: both directions of networks with their settings."""
-    return tuple(
-        {"model": model, "direction": direction, **TABLE_D3[model]}
-        for model in models
-        for direction in DIRECTIONS
-    )
+def longest_first(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Conditions by the updates that they take at preset laptop: at the end no core waits."""
+    return tuple(sorted(conditions, key=lambda condition: -on_laptop(condition)["steps"]))
+
+
+def as_published(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset paper: the settings of its network."""
+    return TABLE_D3[condition["model"]]
 
 
 def published(artifact: str, model: str, setting: str, metric: str) -> Reference:

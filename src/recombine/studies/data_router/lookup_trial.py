@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Run, check_counts
+from recombine.lab import Recorder, check_counts
 from recombine.models import specs
 
 from .networks import RECURRENT, Data, NetworkConfig, fit, spec_of
@@ -157,7 +157,7 @@ def network(config: Config, words: int, classes: int, *, key) -> Any:
     return spec.build(specs.SequenceSizes(words, classes), key)
 
 
-def learn(config: Config, key, run: Run) -> Learned:
+def learn(config: Config, key, recorder: Recorder) -> Learned:
     """Train a network, report how well it does during training, and return the chosen one.
 
     Of one key, all networks have the same tables, and see the same items in their direction.
@@ -172,7 +172,7 @@ def learn(config: Config, key, run: Run) -> Learned:
     words, classes = len(data.seen.vocabulary) - 1, data.seen.classes
     made = eqx.filter_jit(network)(config, words, classes, key=weight_key)
     objective = None if config.halting == "none" else learning.PonderLoss(config.ponder)
-    fitted = fit(config, made, data, batch_key, run, objective=objective)
+    fitted = fit(config, made, data, batch_key, recorder, objective=objective)
     return Learned(task, fitted.model, made, framed, later_key)
 
 
@@ -183,10 +183,10 @@ def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
     return eqx.filter_jit(drawn)(learned.task, lengths, learned.framed, count, key=learned.key)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn, and be tested on compositions of every length."""
-    learned = learn(config, key, run)
+    learned = learn(config, key, recorder)
     items = items_of(learned, 2 * config.evaluated, (1, config.longer_lengths[1]))
     found = probes.accuracy_by_length(learned.model, items)
     frame = 3 if learned.framed else 1
-    run.curve("by_length", found.values - frame, found.accuracy)
+    recorder.curve("by_length", found.values - frame, found.accuracy)

@@ -5,8 +5,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from recombine import learning, probes
-from recombine.lab import Run, check_counts, check_intervals
+from recombine import learning, models, probes
+from recombine.lab import Recorder, check_counts, check_intervals
 from recombine.models import specs
 
 Readout = Literal["first", "last"]
@@ -169,7 +169,14 @@ def optimizer_of(
 
 
 def fit(
-    config: NetworkConfig, made, data: Data, key, run: Run, *, test: str = "longer", objective=None
+    config: NetworkConfig,
+    made,
+    data: Data,
+    key,
+    recorder: Recorder,
+    *,
+    test: str = "longer",
+    objective=None,
 ) -> Fitted:
     """Train a network, and report how well it does during training.
 
@@ -195,20 +202,20 @@ def fit(
         keep=learning.Best("depth_valid_accuracy"),
         every=config.every,
     )  # fmt: skip
-    state, curves = run.train(rule, eqx.filter_jit(rule.init)(made), config.steps)
+    state, curves = recorder.train(rule, eqx.filter_jit(rule.init)(made), config.steps)
 
     chosen, step = rule.kept(state)
     place = list(curves["step"]).index(step)
     accuracies = {name: curves[f"{name}_accuracy"] for name in ("iid", "depth_valid", test)}
     for name, values in ({"train": curves["accuracy"]} | accuracies).items():
-        run.curve(name, curves["step"], values)
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("iid", accuracies["iid"][-1])
-    run.metric(test, accuracies[test][place])
-    run.metric(f"{test}_at_end", accuracies[test][-1])
-    run.metric("chosen_at", curves["step"][place])
+        recorder.curve(name, curves["step"], values)
+    recorder.curve("loss", curves["step"], curves["loss"])
+    recorder.metric("iid", accuracies["iid"][-1])
+    recorder.metric(test, accuracies[test][place])
+    recorder.metric(f"{test}_at_end", accuracies[test][-1])
+    recorder.metric("chosen_at", curves["step"][place])
     iid = data.tests["iid"]
     chance = probes.majority_share(iid)
-    run.metric("left_chance", probes.left_chance(accuracies["iid"], chance, len(iid)))
-    run.metric("parameters", models.count_parameters(made))
+    recorder.metric("left_chance", probes.left_chance(accuracies["iid"], chance, len(iid)))
+    recorder.metric("parameters", models.count_parameters(made))
     return Fitted(chosen, curves)

@@ -18,8 +18,9 @@ from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
     SMOKE,
-    TABLE_D3,
+    as_published,
     chance_of,
+    longest_first,
     on_laptop,
     present,
     published,
@@ -100,15 +101,14 @@ study = Study(
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=on_laptop(grid(model=(GATED,), readout=READOUTS, direction=DIRECTIONS)),
+            conditions=longest_first(grid(model=(GATED,), readout=READOUTS, direction=DIRECTIONS)),
+            depends=on_laptop,
             cost="17 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=tuple(
-                {**condition, **TABLE_D3[condition["model"]]}
-                for condition in grid(model=MODELS, readout=READOUTS, direction=DIRECTIONS)
-            ),
+            conditions=grid(model=MODELS, readout=READOUTS, direction=DIRECTIONS),
+            depends=as_published,
             settings=AS_PUBLISHED,
             cost="hours on an accelerator; about a day a network on two cores",
         ),

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Literal
 
 from recombine import learning, probes, splits, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from ..meta_learner import Learner, MetaConfig, World, check_training, meta_trial
 
@@ -117,7 +117,7 @@ def majority_accuracy(task: "tasks.AbstractTask", size: int, *, key):
     return by_action.mean(0).max()
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Meta-learn from demonstrations; measure accuracy on trained and held-out goals."""
     import equinox as eqx
     import jax
@@ -127,8 +127,8 @@ def trial(config: Config, key, run: Run) -> None:
     accuracy = eqx.filter_jit(majority_accuracy)(
         world.held_out["ood"], config.measured_tasks, key=of_majority
     )
-    run.metric("ood_majority_accuracy", accuracy)
-    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, run)
+    recorder.metric("ood_majority_accuracy", accuracy)
+    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, recorder)
 
 
 PAPER_SETTINGS = {

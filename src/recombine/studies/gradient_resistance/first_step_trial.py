@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recombine import models, probes, splits, tasks, theory
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .toy_trial import passes_over
 
@@ -69,23 +69,25 @@ class Config:
     """Learning rate of the first step and of the run."""
 
 
-def trial(config: Config, key: PRNGKeyArray, run: Run) -> None:
+def trial(config: Config, key: PRNGKeyArray, recorder: Recorder) -> None:
     """Take first steps from models that ignore X_2, and measure what changes."""
     import equinox as eqx
     import jax
 
     of_steps, of_draws, of_terms, of_run = jax.random.split(key, 4)
     task = tasks.QuadrantToy.paper_coordinates(informative=config.setting == "A")
-    report_first_steps(run, config, task, of_steps)
+    report_first_steps(recorder, config, task, of_steps)
     drawn = eqx.filter_jit(task.sample)(config.draws * config.simulations, key=of_draws)
     x, labels = np.asarray(drawn.x), np.asarray(drawn.labels)
-    report_linear_model(run, config, x, labels)
-    report_terms(run, config, x[:BLOCK], labels[:BLOCK], of_terms)
-    report_simulation(run, config, x, labels, int(config.setting == "B"))
-    report_information(run, config, task, of_run)
+    report_linear_model(recorder, config, x, labels)
+    report_terms(recorder, config, x[:BLOCK], labels[:BLOCK], of_terms)
+    report_simulation(recorder, config, x, labels, int(config.setting == "B"))
+    report_information(recorder, config, task, of_run)
     found = theory.proposition_1_counterexamples()
-    run.array("proposition_1_bits", [case.information for case in found.values()])
-    run.array("proposition_1_slopes", [float(abs(case.slopes).max()) for case in found.values()])
+    recorder.array("proposition_1_bits", [case.information for case in found.values()])
+    recorder.array(
+        "proposition_1_slopes", [float(abs(case.slopes).max()) for case in found.values()]
+    )
 
 
 def network(outputs: int = 1, *, key: PRNGKeyArray) -> models.MLP:
@@ -96,7 +98,7 @@ def network(outputs: int = 1, *, key: PRNGKeyArray) -> models.MLP:
     return models.MLP(sizes, layer=models.Dense.bounded, output=jnp.tanh, key=key)
 
 
-def report_first_steps(run: Run, config: Config, task: tasks.QuadrantToy, key) -> None:
+def report_first_steps(recorder: Recorder, config: Config, task: tasks.QuadrantToy, key) -> None:
     """Proposition 4: how first-layer weights and derivatives change, by batch size."""
     import equinox as eqx
     import jax
@@ -108,9 +110,9 @@ def report_first_steps(run: Run, config: Config, task: tasks.QuadrantToy, key) -
         eqx.filter_jit(first_steps)(task, jnp.asarray(size), blocks, rate, keys)
         for size in config.batches
     ]
-    run.array("before", np.stack([step.before for step in found]))
-    run.array("after", np.stack([step.after for step in found]))
-    run.array("ratio", np.stack([step.ratio for step in found]))
+    recorder.array("before", np.stack([step.before for step in found]))
+    recorder.array("after", np.stack([step.after for step in found]))
+    recorder.array("ratio", np.stack([step.ratio for step in found]))
 
 
 def first_steps(
@@ -151,7 +153,9 @@ def first_weights(model: models.MLP) -> Array:
     return model.layers[0].weight
 
 
-def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndarray) -> None:
+def report_linear_model(
+    recorder: Recorder, config: Config, x: np.ndarray, labels: np.ndarray
+) -> None:
     """Proposition 5: cross weights of a linear model with one output per component."""
     import equinox as eqx
     import jax.numpy as jnp
@@ -162,8 +166,8 @@ def report_linear_model(run: Run, config: Config, x: np.ndarray, labels: np.ndar
         for a in (x, labels)
     ]
     for name, found in eqx.filter_jit(linear_steps)(*batches).items():
-        run.array(f"linear_step_{name}", found.step)
-        run.metric(f"linear_misses_by_{name}", abs(found.step - found.predicted).max())
+        recorder.array(f"linear_step_{name}", found.step)
+        recorder.metric(f"linear_misses_by_{name}", abs(found.step - found.predicted).max())
 
 
 def linear_steps(x: Array, y: Array) -> dict[str, theory.LinearFirstStep]:
@@ -176,7 +180,9 @@ def linear_steps(x: Array, y: Array) -> dict[str, theory.LinearFirstStep]:
     }
 
 
-def report_terms(run: Run, config: Config, x: np.ndarray, labels: np.ndarray, key) -> None:
+def report_terms(
+    recorder: Recorder, config: Config, x: np.ndarray, labels: np.ndarray, key
+) -> None:
     """The gradient, output by output, and the extended model, for networks with two outputs."""
     import equinox as eqx
     import jax
@@ -188,12 +194,14 @@ def report_terms(run: Run, config: Config, x: np.ndarray, labels: np.ndarray, ke
     lengths = np.linalg.norm(found.terms, axis=-1)
     total = np.linalg.norm(found.gradient, axis=-1)
     off = np.linalg.norm(found.terms.sum(axis=1) - found.gradient, axis=-1)
-    run.metric("terms_miss_by", (off / total).max())
-    run.array("cosine", np.sum(found.terms[:, 0] * found.terms[:, 1], axis=-1) / lengths.prod(-1))
-    run.array("sum_to_longest", total / lengths.max(axis=-1))
+    recorder.metric("terms_miss_by", (off / total).max())
+    recorder.array(
+        "cosine", np.sum(found.terms[:, 0] * found.terms[:, 1], axis=-1) / lengths.prod(-1)
+    )
+    recorder.array("sum_to_longest", total / lengths.max(axis=-1))
     outputs, gradient = eqx.filter_jit(extension)(inputs, targets, key)
-    run.metric("extended_outputs_miss_by", outputs)
-    run.metric("extended_gradient_misses_by", gradient)
+    recorder.metric("extended_outputs_miss_by", outputs)
+    recorder.metric("extended_gradient_misses_by", gradient)
 
 
 def squared_error(outputs: Array, targets: Array) -> Array:
@@ -237,11 +245,11 @@ def together(first: Array, second: Array) -> Array:
     return jnp.concatenate([first, second], axis=1) @ TURN
 
 
-def report_simulation(run: Run, config: Config, x, labels, setting: int) -> None:
+def report_simulation(recorder: Recorder, config: Config, x, labels, setting: int) -> None:
     """Every closed form, and its estimates from several simulations."""
     weights = (theory.THREE_COMBINATIONS, theory.SECOND_AT_RANDOM)[setting]
     exact = theory.quadrant_values(weights)
-    run.array(
+    recorder.array(
         "closed_forms",
         [
             exact.target_entropy,
@@ -254,7 +262,7 @@ def report_simulation(run: Run, config: Config, x, labels, setting: int) -> None
         ],
     )
     parts = np.split(x.astype(float), config.simulations), np.split(labels, config.simulations)
-    run.array("simulated", [simulated(*part) for part in zip(*parts, strict=True)])
+    recorder.array("simulated", [simulated(*part) for part in zip(*parts, strict=True)])
 
 
 def simulated(x: np.ndarray, labels: np.ndarray) -> list[float]:
@@ -292,7 +300,7 @@ def unbiased_information(table: np.ndarray, samples: int) -> float:
     return splits.mutual_information(table, 0, 1) + correction
 
 
-def report_information(run: Run, config: Config, task: tasks.QuadrantToy, key) -> None:
+def report_information(recorder: Recorder, config: Config, task: tasks.QuadrantToy, key) -> None:
     """Proposition 2 along a run, on its training points."""
     import equinox as eqx
     import jax
@@ -305,14 +313,14 @@ def report_information(run: Run, config: Config, task: tasks.QuadrantToy, key) -
         examples, jax.tree_util.Partial(outputs_at, x=batch.x), learning_rate=config.learning_rate
     )
     start = eqx.filter_jit(network)(key=of_network)
-    _, curves = run.train(rule, rule.init(start), config.steps * rule.every)
+    _, curves = recorder.train(rule, rule.init(start), config.steps * rule.every)
     passes = curves["step"] // rule.every
     data = np.eye(2)[np.asarray(batch.labels[:, 0])].T
     for name, answers in answers_of(curves["outputs"]).items():
         found = theory.information_along_training(data, answers)
-        run.curve(f"{name} of targets", passes, found.of_target)
-        run.curve(f"{name} of inputs", passes, found.of_input)
-    run.curve("loss", passes, curves["loss"])
+        recorder.curve(f"{name} of targets", passes, found.of_target)
+        recorder.curve(f"{name} of inputs", passes, found.of_input)
+    recorder.curve("loss", passes, curves["loss"])
 
 
 def outputs_at(model: models.MLP, *, x: Array) -> dict[str, Array]:

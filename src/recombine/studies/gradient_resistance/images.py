@@ -12,8 +12,8 @@ from recombine.lab import (
     Judgement,
     Missing,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     check_intervals,
@@ -71,7 +71,7 @@ class Config:
         check_intervals(self.steps, every=self.every)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network in one setting; measure its accuracy on new pairs and its use of X_2."""
     import jax
 
@@ -90,9 +90,9 @@ def trial(config: Config, key, run: Run) -> None:
         measure=learning.Accuracy({"": seen} | tests, loss),
         every=config.every,
     )
-    state, curves = run.train(rule, rule.init(network_of(task, weight_key)), config.steps)
-    report_learning(curves, run)
-    report_dependence(state.model, task, tests["ood"], config.partners, partner_key, run)
+    state, curves = recorder.train(rule, rule.init(network_of(task, weight_key)), config.steps)
+    report_learning(curves, recorder)
+    report_dependence(state.model, task, tests["ood"], config.partners, partner_key, recorder)
 
 
 def at(results: Results, curve: str, setting: str, step: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run, check_counts, check_intervals
+from recombine.lab import Recorder, check_counts, check_intervals
 
 Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
 Sizes = tuple[tuple[str, int], ...]
@@ -72,7 +72,7 @@ def split_of(config: Config, key) -> tasks.ScanSplit:
     return split.united() if config.setting == "B-uniform" else split
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network on the lines of a setting; measure its accuracy on others."""
     import equinox as eqx
     import jax
@@ -107,7 +107,7 @@ def trial(config: Config, key, run: Run) -> None:
         measure=jax.tree_util.Partial(forced, together),
         every=config.every,
     )
-    state, seen = run.train(rule, eqx.filter_jit(rule.init)(network), config.steps)
+    state, seen = recorder.train(rule, eqx.filter_jit(rule.init)(network), config.steps)
 
     right = by_part(seen["right"].T, sizes)
     percent = {part: 100 * matches.mean(axis=0) for part, matches in right.items()}
@@ -115,12 +115,12 @@ def trial(config: Config, key, run: Run) -> None:
     percent["one_word"] = 100 * (right["train"] & one_word[:, None]).mean(axis=0)
     percent["gap"] = percent["train"] - percent["test"]
     for name, values in percent.items():
-        run.curve(name, seen["step"], values)
-        run.metric(name, values[-1])
-    run.curve("loss", seen["step"], seen["loss"])
-    run.metric("mean_gap", percent["gap"].mean())
+        recorder.curve(name, seen["step"], values)
+        recorder.metric(name, values[-1])
+    recorder.curve("loss", seen["step"], seen["loss"])
+    recorder.metric("mean_gap", percent["gap"].mean())
     for name, value in eqx.filter_jit(decoded)(state.model, together, sizes).items():
-        run.metric(name, value)
+        recorder.metric(name, value)
 
 
 def forced(batch: tasks.SequenceBatch, model: models.Seq2Seq):

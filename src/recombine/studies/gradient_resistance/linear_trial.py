@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recombine import learning, models, tasks, theory
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .toy_trial import (
     GRID,
@@ -91,7 +91,7 @@ def judged(w: np.ndarray, threshold: float = 0.0) -> theory.LinearAccuracy:
     return theory.linear_accuracy((w1, w2, b), threshold=Fraction(threshold))
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Fit linear models to the population, and a unit and a network to points."""
     import equinox as eqx
     import jax
@@ -104,29 +104,29 @@ def trial(config: Config, key, run: Run) -> None:
     )
     gradient = eqx.filter_jit(eqx.filter_grad(logistic.loss))(start)
     for i, value in enumerate(np.asarray(numbers(gradient)["w"])):
-        run.metric(f"logistic_step_{i}", -value)
-    _, curves = run.train(logistic, start, config.steps, every=EVERY, name="logistic")
+        recorder.metric(f"logistic_step_{i}", -value)
+    _, curves = recorder.train(logistic, start, config.steps, every=EVERY, name="logistic")
     # Step 1 is not observed: from zero weights it is the gradient itself.
-    first = [config.learning_rate * run.metrics[f"logistic_step_{i}"] for i in range(3)]
+    first = [config.learning_rate * recorder.metrics[f"logistic_step_{i}"] for i in range(3)]
     shown = np.unique(np.geomspace(1, len(curves["step"]) - 1, 60).astype(int))
     steps = np.concatenate([[1], curves["step"][shown]])
     w = np.concatenate([np.array(first)[None], curves["w"][shown]])
     shares = [judged(row) for row in w]
-    run.curve("ratio", steps, w[:, 1] / w[:, 0])
-    run.curve("held_out", steps, [float(share.held_out) for share in shares])
-    run.curve("seen", steps, [float(share.seen) for share in shares])
+    recorder.curve("ratio", steps, w[:, 1] / w[:, 0])
+    recorder.curve("held_out", steps, [float(share.held_out) for share in shares])
+    recorder.curve("seen", steps, [float(share.seen) for share in shares])
 
     squares: Any = learning.GradientDescent(
         jax.tree_util.Partial(learning.half_squared_loss, examples=whole), config.square_rate
     )
-    state, _ = run.train(squares, start, config.square_steps, every=config.square_steps,
+    state, _ = recorder.train(squares, start, config.square_steps, every=config.square_steps,
                          name="squares")  # fmt: skip
     optimum = np.asarray(numbers(state)["w"])
     for i, value in enumerate(optimum):
-        run.metric(f"square_{i}", value)
+        recorder.metric(f"square_{i}", value)
     share = judged(optimum, 0.5)
-    run.metric("square_held_out", share.held_out)
-    run.metric("square_seen", share.seen)
+    recorder.metric("square_held_out", share.held_out)
+    recorder.metric("square_seen", share.seen)
 
     data_key, weight_key = jax.random.split(key)
     task = tasks.QuadrantToy()
@@ -136,12 +136,12 @@ def trial(config: Config, key, run: Run) -> None:
         model = eqx.filter_jit(playground_network)(sizes=sizes, key=weight_key)
         rule = passes_over(training_set(batch), jax.tree_util.Partial(_accuracies, grid))
         steps, chunk = config.passes * rule.every, 1024 * rule.every
-        state, curves = run.train(rule, rule.init(model), steps, chunk=chunk, name=name)
+        state, curves = recorder.train(rule, rule.init(model), steps, chunk=chunk, name=name)
         model = state.model
-        run.metric(f"{name}_train_accuracy", accuracy(model, batch))
-        run.metric(f"{name}_held_out", curves["held_out"][-1])
+        recorder.metric(f"{name}_train_accuracy", accuracy(model, batch))
+        recorder.metric(f"{name}_held_out", curves["held_out"][-1])
         shown = np.unique(np.geomspace(1, config.passes, 40).astype(int))
-        run.curve(f"{name}_held_out", shown, curves["held_out"][shown])
+        recorder.curve(f"{name}_held_out", shown, curves["held_out"][shown])
 
 
 def _accuracies(grid: tasks.QuadrantBatch, model: models.MLP) -> dict[str, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .pairs_trial import EPSILON, Images, dependence, network_of, rate_of, streams, task_of
 from .remedy_parts import Situation, remedied_rule
@@ -43,7 +43,7 @@ class PairScores(NamedTuple):
 
 
 def remedied_pairs(
-    remedy: PairRemedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
+    remedy: PairRemedy, key: PRNGKeyArray, recorder: Recorder, *, strength: float | None = None,
     images: Images = "digits", steps: int = 200, batch: int = 64, pairs: int = 1000,
     partners: int = 100,
 ) -> PairScores:  # fmt: skip
@@ -67,7 +67,7 @@ def remedied_pairs(
         learning.Accuracy({"": seen} | tests, learning.categorical_hinge),
         key=jax.random.fold_in(batch_key, 0),
     )
-    state, curves = run.train(rule, rule.init(model), steps, name=f"pairs-{remedy}")
+    state, curves = recorder.train(rule, rule.init(model), steps, name=f"pairs-{remedy}")
     seen_last = {name: 100 * float(values[-1]) for name, values in curves.items()}
     looked = eqx.filter_jit(dependence)(state.model, task, tests["ood"], partners, partner_key)
     return PairScores(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from recombine import data, learning, models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 if TYPE_CHECKING:
     from jaxtyping import Array, PRNGKeyArray
@@ -74,20 +74,20 @@ def _streams(task, pairs, key):
     }
 
 
-def report_learning(seen: dict[str, np.ndarray], run: Run) -> None:
+def report_learning(seen: dict[str, np.ndarray], recorder: Recorder) -> None:
     """Accuracies in % on all streams, the gap between them, and how fast training went."""
     steps = seen["step"]
     train, iid, ood = (100 * seen[f"{stream}accuracy"] for stream in ("", "iid_", "ood_"))
     for name, curve in (("train", train), ("iid", iid), ("ood", ood), ("gap", train - ood)):
-        run.curve(name, steps, curve)
-        run.metric(name, curve[-1])
+        recorder.curve(name, steps, curve)
+        recorder.metric(name, curve[-1])
     for stream in ("", "iid_", "ood_"):
-        run.curve(f"{stream or 'train_'}loss", steps, seen[f"{stream}loss"])
-    run.metric("gap_area", np.trapezoid(train - ood, steps))
-    run.metric("window_accuracy", train[(steps > 0) & (steps <= WINDOW)].mean())
+        recorder.curve(f"{stream or 'train_'}loss", steps, seen[f"{stream}loss"])
+    recorder.metric("gap_area", np.trapezoid(train - ood, steps))
+    recorder.metric("window_accuracy", train[(steps > 0) & (steps <= WINDOW)].mean())
     for level in LEVELS:
         if (train >= level).any():
-            run.metric(f"steps_to_{level}", steps[(train >= level).argmax()])
+            recorder.metric(f"steps_to_{level}", steps[(train >= level).argmax()])
 
 
 def report_dependence(
@@ -96,13 +96,13 @@ def report_dependence(
     ood: tasks.PairBatch,
     partners: int,
     key: PRNGKeyArray,
-    run: Run,
+    recorder: Recorder,
 ) -> None:
     """Report the trained network's use of the second image: leakage, shortcuts, sensitivity."""
     from equinox import filter_jit
 
     for name, value in filter_jit(dependence)(model, task, ood, partners, key).items():
-        run.metric(name, value)
+        recorder.metric(name, value)
 
 
 def dependence(

@@ -11,8 +11,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -85,13 +85,13 @@ class Config:
             raise ValueError(f"the toy has no remedy {self.remedy!r}; it has {', '.join(IN_TOY)}")
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network with a remedy; report its accuracies in %, and leakage in bits."""
     if config.task == "toy":
         toy = remedied(
             config.remedy,
             key,
-            run,
+            recorder,
             strength=config.strength,
             steps=config.toy_steps,
             points=config.points,
@@ -103,7 +103,7 @@ def trial(config: Config, key, run: Run) -> None:
         }
     else:
         scores = remedied_pairs(
-            config.remedy, key, run, strength=config.strength, images=config.data,
+            config.remedy, key, recorder, strength=config.strength, images=config.data,
             steps=config.steps, batch=config.batch, pairs=config.pairs, partners=config.partners,
         )  # fmt: skip
         found = {
@@ -113,7 +113,7 @@ def trial(config: Config, key, run: Run) -> None:
             "leakage": scores.leakage,
         }
     for name, value in found.items():
-        run.metric(name, value)
+        recorder.metric(name, value)
 
 
 def of(results: Results, task: str, remedy: str) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from .remedy_parts import Situation, remedied_rule
 from .toy_trial import (
@@ -63,7 +63,7 @@ def scores(
 
 
 def remedied(
-    remedy: Remedy, key: PRNGKeyArray, run: Run, *, strength: float | None = None,
+    remedy: Remedy, key: PRNGKeyArray, recorder: Recorder, *, strength: float | None = None,
     steps: int = STEPS, points: int = POINTS,
 ) -> ToyScores:  # fmt: skip
     """Train the playground's network on the toy with a remedy against the use of X_2.
@@ -80,7 +80,9 @@ def remedied(
     batch = eqx.filter_jit(task.sample)(points, key=data_key)
     at = toy_situation(training_set(batch), steps, weight_key)
     rule, model = remedied_rule(remedy, s, at, learning.sgd(RATE), key=noise_key)
-    state, _ = run.train(rule, rule.init(model), at.steps, chunk=at.steps, name=f"toy-{remedy}")
+    state, _ = recorder.train(
+        rule, rule.init(model), at.steps, chunk=at.steps, name=f"toy-{remedy}"
+    )
     found = eqx.filter_jit(scores)(state.model, task, batch)
     return ToyScores(**{name: float(value) for name, value in found.items()})
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import probes, tasks
-from recombine.lab import Run, check_counts
+from recombine.lab import Recorder, check_counts
 
 from .toy_trial import (
     BATCH,
@@ -109,7 +109,7 @@ def look(vectors, network, batch, held_out, largest):
     return jax.lax.map(one, vectors)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one network; measure it along the way."""
     import equinox as eqx
     import jax
@@ -125,7 +125,7 @@ def trial(config: Config, key, run: Run) -> None:
         learning_rate=config.learning_rate, batch_size=config.batch,
     )  # fmt: skip
     every = rule.every if config.step == "pass" else 1
-    _, curves = run.train(
+    _, curves = recorder.train(
         rule, rule.init(network), config.steps * every, every=every, chunk=1024 * every
     )
     shown = np.array([step for step in SHOWN if step <= config.steps])
@@ -133,17 +133,17 @@ def trial(config: Config, key, run: Run) -> None:
     vectors = curves["weights"][shown]
     found = eqx.filter_jit(look)(vectors, network, batch, task.held_out_grid(GRID), largest)
     for name in ("train_accuracy", "held_out_accuracy", "slope_1", "slope_2"):
-        run.curve(name, shown, found[name])
-        run.metric(name, found[name][-1])
-    run.curve("loss", shown, curves["loss"][shown])
-    run.metric("trained_in_quadrant", (np.asarray(batch.x) > 0).all(axis=1).sum())
-    run.metric("tests_outside_quadrant", (np.asarray(tests.x) <= 0).any(axis=1).sum())
-    run.array("steps", shown)
-    run.array("maps", found["map"])
-    run.array("boundary", found["boundary"])
-    run.array("decisions", found["decisions"][-1])
-    run.array("points", batch.x)
-    run.array("tests", tests.x)
+        recorder.curve(name, shown, found[name])
+        recorder.metric(name, found[name][-1])
+    recorder.curve("loss", shown, curves["loss"][shown])
+    recorder.metric("trained_in_quadrant", (np.asarray(batch.x) > 0).all(axis=1).sum())
+    recorder.metric("tests_outside_quadrant", (np.asarray(tests.x) <= 0).any(axis=1).sum())
+    recorder.array("steps", shown)
+    recorder.array("maps", found["map"])
+    recorder.array("boundary", found["boundary"])
+    recorder.array("decisions", found["decisions"][-1])
+    recorder.array("points", batch.x)
+    recorder.array("tests", tests.x)
 
 
 def parameters(model: Any) -> dict[str, Any]:

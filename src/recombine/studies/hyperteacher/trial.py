@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recombine import learning, splits, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from ..meta_learner import (
     Learner,
@@ -150,12 +150,12 @@ def learner_of(config: Config) -> Learner:
     return config.learner({name: replace(row, embedding=size) for name, row in table.items()})
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Meta-learn from a hyperteacher; measure accuracy on trained and held-out combinations."""
     import jax
 
     of_world, of_learning = jax.random.split(key)
-    meta_trial(config, learner_of(config), world_of(config, key=of_world), of_learning, run)
+    meta_trial(config, learner_of(config), world_of(config, key=of_world), of_learning, recorder)
 
 
 PAPER_SETTINGS = {

@@ -13,8 +13,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -91,7 +91,7 @@ BUILD: dict[str, Callable[..., "theory.Counterexample"]] = {
 }
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Measure the loss on training tasks, and the smallest loss on new ones over all ẑ."""
     import jax
 
@@ -100,33 +100,33 @@ def trial(config: Config, key, run: Run) -> None:
     x = theory.spread_inputs(
         example.Theta.shape[-1], key=input_key, log2_samples=config.log2_samples
     )
-    run.metric("train_loss", example.train_loss(x))
-    run.metric(
+    recorder.metric("train_loss", example.train_loss(x))
+    recorder.metric(
         "train_fraction", example.train_loss(x) / min(power(example, z, x) for z in example.train)
     )
     fractions = []
     for z in example.ood:
         task = "".join(f"{entry:.0f}" for entry in z)
         _, best = example.best_latent(z, x, key=start_key, starts=config.starts)
-        run.metric(f"ood_loss_{task}", best)
-        run.metric(f"power_{task}", power(example, z, x))
+        recorder.metric(f"ood_loss_{task}", best)
+        recorder.metric(f"power_{task}", power(example, z, x))
         if len(example.Theta_hat) == len(z):
-            run.metric(f"ood_loss_at_z_{task}", example.loss(z, z, x))
+            recorder.metric(f"ood_loss_at_z_{task}", example.loss(z, z, x))
         fractions.append(best / power(example, z, x))
-    run.metric("least_ood_fraction", min(fractions))
-    run.metric("largest_ood_fraction", max(fractions))
+    recorder.metric("least_ood_fraction", min(fractions))
+    recorder.metric("largest_ood_fraction", max(fractions))
     modules, hidden, _ = example.Theta_hat.shape
     report = theory.theorem9_assumptions(
         example.Theta, example.a, student_modules=modules, student_hidden=hidden,
         masks=example.masks, latents=example.train, inputs=x, finite=True,
     )  # fmt: skip
-    run.metric("assumptions_broken", len(report.broken))
+    recorder.metric("assumptions_broken", len(report.broken))
     # With as many modules as the teacher, students fit training tasks with ẑ = z.
     F = np.eye(modules) if modules == len(example.Theta) else None
     parts = (example.Theta, example.a, example.Theta_hat, example.a_hat)
-    run.metric("identified", theory.identify(*parts, F=F).identified)
+    recorder.metric("identified", theory.identify(*parts, F=F).identified)
     if config.example.startswith("figure-a1"):
-        run.array("neurons", held_neurons(example))
+        recorder.array("neurons", held_neurons(example))
 
 
 def power(example: "theory.Counterexample", z: np.ndarray, x: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Run, check_intervals
+from recombine.lab import Recorder, check_intervals
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def training_masks(tasks: str, modules: int) -> np.ndarray:
     return splits.masks_of(others[tasks], modules)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a student on some mixtures; measure its alignment, and its loss on all mixtures."""
     import jax
     import jax.numpy as jnp
@@ -131,7 +131,7 @@ def trial(config: Config, key, run: Run) -> None:
             teacher, z, learning.adam(annealed), config.steps, batch_size=config.batch, key=rule_key
         )
         untrained = student, jnp.tile(start, (len(z), 1))
-        end, seen = run.train(together, together.init(untrained), config.steps, **observation)
+        end, seen = recorder.train(together, together.init(untrained), config.steps, **observation)
         student, z_hat = end.model
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
@@ -141,18 +141,18 @@ def trial(config: Config, key, run: Run) -> None:
             teacher, start, inference, optimizer, config.steps, num_tasks=config.num_tasks,
             key=rule_key,
         )  # fmt: skip
-        end, seen = run.train(anew, anew.init(student), config.steps, **observation)
+        end, seen = recorder.train(anew, anew.init(student), config.steps, **observation)
         student = end.model
         z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
         z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)
-    run.curve("loss", seen["step"], seen["loss"])
+    recorder.curve("loss", seen["step"], seen["loss"])
 
     alignments, losses = filter_jit(alignments_of), filter_jit(losses_of)
     x = filter_jit(teacher.inputs)(config.test_inputs, key=test_key)
-    run.metric("train_loss", losses(network, student, z, z_hat, x)["loss"].mean())
+    recorder.metric("train_loss", losses(network, student, z, z_hat, x)["loss"].mean())
     aligned = alignments(network, student, z, z_hat)
-    run.array("alignment", aligned["alignment"])
-    report(run, aligned)
+    recorder.array("alignment", aligned["alignment"])
+    report(recorder, aligned)
 
     tests = []
     for k in range(1, config.modules + 1):
@@ -165,13 +165,13 @@ def trial(config: Config, key, run: Run) -> None:
         found = losses(network, student, z, z_hat, x)
         tests.append({"z": z, "z_hat": z_hat, "unseen": unseen, **found})
         relative = np.asarray(found["relative"])
-        run.metric(f"ood_relative_k{k}", relative.mean())
+        recorder.metric(f"ood_relative_k{k}", relative.mean())
         if unseen.any():
-            run.metric(f"ood_relative_k{k}_unseen", relative[unseen].mean())
+            recorder.metric(f"ood_relative_k{k}_unseen", relative[unseen].mean())
     test = {name: np.concatenate([t[name] for t in tests]) for name in tests[0]}
-    report(run, alignments(network, student, test["z"], test["z_hat"]), "ood_")
+    report(recorder, alignments(network, student, test["z"], test["z_hat"]), "ood_")
     for name in ("loss", "relative"):
-        run.metric(f"ood_{name}", test[name][test["unseen"]].mean())
+        recorder.metric(f"ood_{name}", test[name][test["unseen"]].mean())
 
 
 def losses_of(network, student, z, z_hat, x) -> dict[str, Any]:
@@ -199,10 +199,10 @@ def alignments_of(network, student, z, z_hat) -> dict[str, Any]:
     }
 
 
-def report(run: Run, alignments: dict[str, Any], prefix: str = "") -> None:
+def report(recorder: Recorder, alignments: dict[str, Any], prefix: str = "") -> None:
     """Report alignment, the minimum over the teacher's neurons, with its mean and maximum."""
     for name, neurons in alignments.items():
-        run.metric(f"{prefix}{name}", np.min(neurons))
+        recorder.metric(f"{prefix}{name}", np.min(neurons))
     neurons = alignments["alignment"]
-    run.metric(f"{prefix}alignment_mean", np.mean(neurons))
-    run.metric(f"{prefix}alignment_max", np.max(neurons))
+    recorder.metric(f"{prefix}alignment_mean", np.mean(neurons))
+    recorder.metric(f"{prefix}alignment_max", np.max(neurons))

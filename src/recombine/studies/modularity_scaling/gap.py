@@ -11,8 +11,8 @@ from recombine.lab import (
     Judgement,
     Missing,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     confidence_interval,
@@ -84,9 +84,9 @@ def resolved(config: Config) -> Config:
     )
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Search for the number of samples that one variant needs to reach a loss."""
-    search_trial.trial(resolved(config), key, run)
+    search_trial.trial(resolved(config), key, recorder)
 
 
 def eps(results: Results) -> float:

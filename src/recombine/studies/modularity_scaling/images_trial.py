@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
-from recombine.lab import Reference, Run, reference
+from recombine.lab import Recorder, Reference, reference
 
 from .sine_trial import kernel_optimizer
 
@@ -116,7 +116,7 @@ def columns(config: Config, classes: int) -> np.ndarray:
     return own.reshape(config.modules, -1)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train a network by one method; measure its accuracy and the projections of its modules."""
     import equinox as eqx
     import jax
@@ -147,7 +147,7 @@ def trial(config: Config, key, run: Run) -> None:
         )
     if config.method == "kernel":
         network = network.with_projections(
-            kernel_projections(config, task, network.U, input_key, kernel_key, run)
+            kernel_projections(config, task, network.U, input_key, kernel_key, recorder)
         )
     elif config.method == "oracle":
         network = network.with_projections(blind(config, network.U))
@@ -163,18 +163,18 @@ def trial(config: Config, key, run: Run) -> None:
         measure=learning.Accuracy({"": draw(config.test_inputs, key=test_key)}),
         every=every,
     )
-    state, seen = run.train(
+    state, seen = recorder.train(
         rule, eqx.filter_jit(rule.init)(network), steps, chunk=max(100, 5 * every)
     )
-    run.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
-    run.metric("accuracy", 100 * seen["accuracy"][-1])
-    run.metric("loss", seen["loss"][-1])
+    recorder.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
+    recorder.metric("accuracy", 100 * seen["accuracy"][-1])
+    recorder.metric("loss", seen["loss"][-1])
     if config.held_out:
         tests = {"": draw(config.test_inputs, trained=True, key=test_key)}
         found = eqx.filter_jit(learning.Accuracy(tests))(state.model, state.carry)
-        run.metric("trained_accuracy", 100 * found["accuracy"])
+        recorder.metric("trained_accuracy", 100 * found["accuracy"])
     if config.method != "monolithic":
-        report_projections(config, network.U, state.model.U, images.shape, run)
+        report_projections(config, network.U, state.model.U, images.shape, recorder)
 
 
 def tenth(steps: int) -> int:
@@ -192,7 +192,7 @@ def first_inputs(task, batches: int, batch: int, key):
     return x, task.k_hot(labels)
 
 
-def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run):
+def kernel_projections(config: Config, task, U, input_key, kernel_key, recorder: Recorder):
     """The projections that the kernel rule finds on the first inputs of training."""
     import jax
     import jax.numpy as jnp
@@ -216,16 +216,16 @@ def kernel_projections(config: Config, task, U, input_key, kernel_key, run: Run)
             config.kernel_mean,
         )
         every = tenth(config.kernel_steps)
-        state, seen = run.train(
+        state, seen = recorder.train(
             rule, filter_jit(rule.init)(start), config.kernel_steps, every=every,
             chunk=config.kernel_steps, name="kernel",
         )  # fmt: skip
         found = np.asarray(rule.projections(state), np.float32).swapaxes(0, 1)
     for trouble in rule.troubles(seen):
         warnings.warn(trouble, stacklevel=1)
-    run.metric("kernel_loss", seen["loss"][-1])
-    run.curve("kernel_loss", seen["step"], seen["loss"])
-    run.curve("kernel_likeness", seen["step"], seen["likeness"])
+    recorder.metric("kernel_loss", seen["loss"][-1])
+    recorder.curve("kernel_loss", seen["step"], seen["loss"])
+    recorder.curve("kernel_likeness", seen["step"], seen["likeness"])
     return filter_jit(as_long_as)(jnp.asarray(found), U)
 
 
@@ -254,20 +254,22 @@ def looks(U, k: int, shape: tuple[int, ...]):
     return look.share, look.image, maps
 
 
-def report_projections(config: Config, before, after, shape: tuple[int, ...], run: Run) -> None:
+def report_projections(
+    config: Config, before, after, shape: tuple[int, ...], recorder: Recorder
+) -> None:
     """Report the concentration of modules on one image, before and after task training."""
     from equinox import filter_jit
 
     found = [filter_jit(looks)(U, config.k, shape) for U in (before, after)]
     shares, images, maps = (np.array(both) for both in zip(*found, strict=True))
     for name, share, image in zip(("initial_", ""), shares, images, strict=True):
-        run.metric(f"{name}share", share.mean())
-        run.metric(f"{name}lowest_share", share.min())
-        run.metric(f"{name}assigned", np.mean(image == assigned(config)))
-        run.metric(f"{name}images_covered", len(set(image)))
-    run.metric("kept", np.mean(images[0] == images[1]))
-    run.array("shares", shares)
-    run.array("maps", maps)
+        recorder.metric(f"{name}share", share.mean())
+        recorder.metric(f"{name}lowest_share", share.min())
+        recorder.metric(f"{name}assigned", np.mean(image == assigned(config)))
+        recorder.metric(f"{name}images_covered", len(set(image)))
+    recorder.metric("kept", np.mean(images[0] == images[1]))
+    recorder.array("shares", shares)
+    recorder.array("maps", maps)
 
 
 def load(config: Config, key) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recombine import probes
-from recombine.lab import Diverged, Results, Run
+from recombine.lab import Diverged, Recorder, Results
 
 from . import sine_trial
 from .sine_trial import Problem, Streams, network_of, problem, regression, streams
@@ -35,7 +35,7 @@ class Config(sine_trial.Config):
     """The largest number of trainings per search."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Search for the number of samples needed to reach each loss."""
     keys = streams(key)
     given = problem(replace(config, n=round(2**config.largest)), keys)
@@ -43,11 +43,11 @@ def trial(config: Config, key, run: Run) -> None:
 
     def loss_of(n: int) -> float:
         if n not in losses:
-            losses[n] = train_on(n, config, given, keys, run)
+            losses[n] = train_on(n, config, given, keys, recorder)
         return losses[n]
 
     variance = float(np.var(given.test.y))
-    run.metric("target_variance", variance)
+    recorder.metric("target_variance", variance)
     for eps in config.eps:
         found = probes.sample_search(
             loss_of,
@@ -58,17 +58,17 @@ def trial(config: Config, key, run: Run) -> None:
             smallest=config.smallest,
             largest=config.largest,
         )
-        run.metric(f"log2_n_{eps:g}", np.log2(found.n))
-        run.metric(f"never_{eps:g}", found.censored == "never")
-        run.metric(f"always_{eps:g}", found.censored == "always")
-        run.metric(f"trainings_{eps:g}", len(found.trace))
+        recorder.metric(f"log2_n_{eps:g}", np.log2(found.n))
+        recorder.metric(f"never_{eps:g}", found.censored == "never")
+        recorder.metric(f"always_{eps:g}", found.censored == "always")
+        recorder.metric(f"trainings_{eps:g}", len(found.trace))
         trace = np.full((config.evaluations, 4), np.nan)
         trace[: len(found.trace)] = found.trace
-        run.array(f"trace_{eps:g}", trace)
-    run.curve("loss_by_n", sorted(losses), [losses[n] for n in sorted(losses)])
+        recorder.array(f"trace_{eps:g}", trace)
+    recorder.curve("loss_by_n", sorted(losses), [losses[n] for n in sorted(losses)])
 
 
-def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) -> float:
+def train_on(n: int, config: Config, given: Problem, keys: Streams, recorder: Recorder) -> float:
     """The test loss after training on the first n samples; NaN if training diverges."""
     import jax.numpy as jnp
 
@@ -79,11 +79,16 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, run: Run) ->
     batch = min(config.kernel_batch, n)
     try:
         network, trainable = network_of(
-            replace(config, kernel_batch=batch), given, keys, run, rows=rows, name=f"kernel-{n}"
+            replace(config, kernel_batch=batch),
+            given,
+            keys,
+            recorder,
+            rows=rows,
+            name=f"kernel-{n}",
         )
         rule = regression(config, given, keys.batches, trainable, rows=rows)
         steps = config.task_steps
-        _, seen = run.train(
+        _, seen = recorder.train(
             rule, rule.init(network), steps, every=steps, chunk=steps, name=f"train-{n}"
         )
     except Diverged:

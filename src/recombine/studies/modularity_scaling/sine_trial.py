@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -172,7 +172,7 @@ def find_directions(
     u: "Float[Array, 'starts m']",
     train: "tasks.SineBatch",
     key: "PRNGKeyArray",
-    run: Run,
+    recorder: Recorder,
     *,
     rows: "Int[Array, ''] | None" = None,
     name: str = "kernel",
@@ -189,13 +189,13 @@ def find_directions(
         rule = direction_rule(config, x, y, len(u), key, rows)
         every = max(1, config.kernel_steps // 10)
         steps = config.kernel_steps - config.kernel_steps % every
-        end, seen = run.train(rule, rule.init(start), steps, every=every, name=name)
-        run.curve("kernel_loss", seen["step"], seen["loss"])
+        end, seen = recorder.train(rule, rule.init(start), steps, every=every, name=name)
+        recorder.curve("kernel_loss", seen["step"], seen["loss"])
         if isinstance(rule, learning.KernelDirections):
             for trouble in rule.troubles(seen):
                 warnings.warn(trouble, stacklevel=1)
-            run.curve("kernel_likeness", seen["step"], seen["likeness"])
-            run.metric("crossings", seen["crossings"][-1])
+            recorder.curve("kernel_likeness", seen["step"], seen["likeness"])
+            recorder.metric("crossings", seen["crossings"][-1])
         found = rule.projections(end)
         if config.restarts > 1:
             some = slice(min(len(x) if rows is None else int(rows), LARGE))
@@ -265,7 +265,7 @@ def network_of(
     config: Config,
     given: Problem,
     keys: Streams,
-    run: Run,
+    recorder: Recorder,
     *,
     rows: "Int[Array, ''] | None" = None,
     name: str = "kernel",
@@ -290,7 +290,7 @@ def network_of(
         more = models.random_directions((config.restarts - 1) * config.K, m, key=keys.restarts)
         starts = jnp.concatenate([modular.u, more])
         directions = find_directions(
-            config, starts, given.train, keys.kernel, run, rows=rows, name=name
+            config, starts, given.train, keys.kernel, recorder, rows=rows, name=name
         )
         modular = modular.with_directions(directions)
     elif config.method == "true":
@@ -298,29 +298,29 @@ def network_of(
     return modular, modular.trainable(learn_directions=config.method not in FIXED)
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one network by one method; measure its losses and the similarity of its directions."""
     keys = streams(key)
     given = problem(config, keys)
-    network, trainable = network_of(config, given, keys, run)
+    network, trainable = network_of(config, given, keys, recorder)
     modular = config.method not in MONOLITHIC
     rule = regression(config, given, keys.batches, trainable, closeness=modular)
     steps = config.task_steps
     every = config.every or max(1, steps // 10)
-    state, seen = run.train(rule, rule.init(network), steps - steps % every, every=every)
+    state, seen = recorder.train(rule, rule.init(network), steps - steps % every, every=every)
     for name, values in seen.items():
         if name != "step":
-            run.curve(name, seen["step"], values)
-    run.metric("train_loss", seen["loss"][-1])
-    run.metric("test_loss", seen["test_loss"][-1])
-    run.metric("target_variance", np.var(given.test.y))
+            recorder.curve(name, seen["step"], values)
+    recorder.metric("train_loss", seen["loss"][-1])
+    recorder.metric("test_loss", seen["test_loss"][-1])
+    recorder.metric("target_variance", np.var(given.test.y))
     if modular:
         for name in ("similarity", "distance"):
-            run.metric(f"{name}_at_start", seen[name][0])
-            run.metric(name, seen[name][-1])
-        run.array("directions_at_start", network.u)
-        run.array("directions", state.model.u)
-        run.array("true_directions", given.target.u)
+            recorder.metric(f"{name}_at_start", seen[name][0])
+            recorder.metric(name, seen[name][-1])
+        recorder.array("directions_at_start", network.u)
+        recorder.array("directions", state.model.u)
+        recorder.array("true_directions", given.target.u)
 
 
 def regression(

@@ -12,8 +12,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -47,7 +47,7 @@ class Config:
     """Time step of gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one network; report the maps of its pathways, and its loss with the theory's."""
     import jax
     import jax.numpy as jnp
@@ -71,8 +71,8 @@ def trial(config: Config, key, run: Run) -> None:
         strength = closed_form.mode_strength(times, config.start, config.tau)
         maps = strength[:, None, None, None] * modes[:, None]
         predicted = jax.vmap(loss_of_maps, (0, None))(maps, statistics)
-        run.curve("theory", times, predicted)
-        run.metric("theory_error", jnp.abs(losses - predicted).max())
+        recorder.curve("theory", times, predicted)
+        recorder.metric("theory_error", jnp.abs(losses - predicted).max())
     else:
         batch = task.sample(config.samples, key=sample_key)
         statistics = task.statistics(batch)
@@ -80,22 +80,22 @@ def trial(config: Config, key, run: Run) -> None:
         network = models.GatedLinearNetwork.random(graph, config.start, key=weight_key)
         loss = jax.tree_util.Partial(models.GatedLinearNetwork.loss, examples=examples)
         every = round(1 / config.learning_rate)
-        network, curves = run.train(
+        network, curves = recorder.train(
             learning.GradientDescent(loss, config.learning_rate / config.tau),
             network,
             config.epochs * every,
             every=every,
         )
         losses = curves["loss"]
-    run.curve("loss", times, losses)
-    run.metric("final_loss", losses[-1])
+    recorder.curve("loss", times, losses)
+    recorder.metric("final_loss", losses[-1])
     learned = path_maps(network)[:, 0]
-    run.array("maps", learned)
-    run.metric(
+    recorder.array("maps", learned)
+    recorder.metric(
         "map_error", jnp.abs(learned - closed_form.solution(statistics).reshape(paths, 2)).max()
     )
     ideal = jnp.eye(2) if gated else jnp.full((1, 2), 0.5)
-    run.metric("distance_to_population", jnp.abs(learned - ideal).max())
+    recorder.metric("distance_to_population", jnp.abs(learned - ideal).max())
 
 
 def path_maps(network):

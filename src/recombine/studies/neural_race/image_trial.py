@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 CHANCE = 0.1
 OBSERVED = 200
@@ -65,7 +65,7 @@ TABLES = {
 """Tables 2-4; in the paper the rotated set has M = 40 everywhere except in Table 4."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train K routes per input domain; measure the accuracy of all routes on test images."""
     import jax
 
@@ -106,19 +106,19 @@ def trial(config: Config, key, run: Run) -> None:
         measure=jax.tree_util.Partial(observed, loss, task),
         every=every,
     )
-    state, seen = run.train(rule, rule.init(model), config.steps, chunk=2 * every)
+    state, seen = recorder.train(rule, rule.init(model), config.steps, chunk=2 * every)
     for name in ("loss", "trained_accuracy", "untrained_accuracy"):
         if np.all(np.isfinite(seen[name])):  # there may be no untrained route
-            run.curve(name, seen["step"], seen[name])
+            recorder.curve(name, seen["step"], seen[name])
     batch = task.first_test(config.test_images)
     accuracies = probes.route_accuracies(state.model, batch)
     trained, untrained = probes.route_means(accuracies, mask)
-    run.array("accuracies", accuracies)
-    run.array("mask", mask)
-    run.metric("trained_accuracy", trained)
+    recorder.array("accuracies", accuracies)
+    recorder.array("mask", mask)
+    recorder.metric("trained_accuracy", trained)
     if not np.all(mask):
-        run.metric("untrained_accuracy", untrained)
-    run.metric("sharing", probes.encoder_sharing(state.model, batch))
+        recorder.metric("untrained_accuracy", untrained)
+    recorder.metric("sharing", probes.encoder_sharing(state.model, batch))
 
 
 def observed(loss: "learning.RouteLoss", task: "tasks.ImageRouting", model):

@@ -12,8 +12,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -47,7 +47,7 @@ class Config:
     """Steps of full-batch gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train from one initial scale; measure how learning proceeds and whether routes generalize."""
     items = tasks.hierarchical_items()
     mask = splits.ring_mask(config.M, config.K)
@@ -58,28 +58,28 @@ def trial(config: Config, key, run: Run) -> None:
     if config.training == "linearised":
         kernel = theory.TangentKernel(start, items.X)
         linearised = learning.LinearisedDescent(kernel, items.Y, mask, learning_rate)
-        outputs, seen = run.train(linearised, start.outputs(items.X), config.epochs, chunk=100)
+        outputs, seen = recorder.train(linearised, start.outputs(items.X), config.epochs, chunk=100)
     else:
         rule = learning.routing_descent(items.X, items.Y, mask, learning_rate)
-        end, seen = run.train(rule, start, config.epochs, chunk=100)
+        end, seen = recorder.train(rule, start, config.epochs, chunk=100)
         outputs, hidden = end.outputs(items.X), end.hidden(items.X)
-        run.metric("sharing", probes.sharing_index(hidden))
-        run.metric("distance_ratio", probes.distance_ratio(hidden))
+        recorder.metric("sharing", probes.sharing_index(hidden))
+        recorder.metric("distance_ratio", probes.distance_ratio(hidden))
         change = probes.relative_change(end, start)
         for name in ("W1", "W2", "W3"):
-            run.metric(f"change_{name}", getattr(change, name))
-        run.array("similarity", probes.similarity_matrix(hidden))
+            recorder.metric(f"change_{name}", getattr(change, name))
+        recorder.array("similarity", probes.similarity_matrix(hidden))
     for name in ("loss", "trained_error", "untrained_error"):
-        run.curve(name, seen["step"], seen[name])
-    run.metric("trained_error", seen["trained_error"][-1])
-    run.metric("untrained_error", seen["untrained_error"][-1])
+        recorder.curve(name, seen["step"], seen[name])
+    recorder.metric("trained_error", seen["trained_error"][-1])
+    recorder.metric("untrained_error", seen["untrained_error"][-1])
     half = probes.crossing_time(seen["step"], seen["loss"], 0.5 * seen["loss"][0])
     if np.isfinite(half):  # otherwise it has not learned
-        run.metric("half_time", half)
-        run.metric("delay", probes.delay_index(seen["step"], seen["loss"]))
-    run.metric("loss_left", seen["loss"][-1] / seen["loss"][0])
-    run.array("outputs", outputs)
-    run.array("mask", mask)
+        recorder.metric("half_time", half)
+        recorder.metric("delay", probes.delay_index(seen["step"], seen["loss"]))
+    recorder.metric("loss_left", seen["loss"][-1] / seen["loss"][0])
+    recorder.array("outputs", outputs)
+    recorder.array("mask", mask)
 
 
 def by_scale(results: Results, metric: str) -> dict[float, np.ndarray]:

@@ -12,8 +12,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -53,7 +53,7 @@ class Config:
     """Hidden units of every pathway."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train all schemes at once on all routes; see which one carries each mode."""
     import jax.numpy as jnp
     from jax.tree_util import Partial
@@ -75,15 +75,15 @@ def trial(config: Config, key, run: Run) -> None:
     mask = splits.full_mask(config.M)
     modes = Partial(probes.route_modes, target_map=task.target_map, mask=mask)
     rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate, modes)
-    _, seen = run.train(rule, network, config.epochs, every=5, chunk=100)
+    _, seen = recorder.train(rule, network, config.epochs, every=5, chunk=100)
     strengths = seen["scheme_modes"]  # [times, schemes, modes]
     shares = strengths[-1] / strengths[-1].sum(axis=0)
-    run.array("shares", shares)
-    run.metric("most_shared", shares[np.argmax(config.schemes)].min())
-    run.metric("dedicated_share", shares[config.schemes.index(1), 0])
-    run.metric("trained_error", seen["trained_error"][-1])
+    recorder.array("shares", shares)
+    recorder.metric("most_shared", shares[np.argmax(config.schemes)].min())
+    recorder.metric("dedicated_share", shares[config.schemes.index(1), 0])
+    recorder.metric("trained_error", seen["trained_error"][-1])
     for scheme, q in enumerate(config.schemes):
-        run.curve(f"strength_{q}", seen["step"], strengths[:, scheme, 0])
+        recorder.curve(f"strength_{q}", seen["step"], strengths[:, scheme, 0])
     if config.init == "decoupled":
         tau = theory.time_constant(
             outputs=items.Y.shape[1], M=config.M, K=config.M, learning_rate=config.learning_rate
@@ -91,10 +91,10 @@ def trial(config: Config, key, run: Run) -> None:
         dynamics = theory.RaceDynamics(S, D, config.M, jnp.array(config.schemes), tau)
         states = theory.euler(dynamics, dynamics.start(start[:, None]), config.epochs)
         reduced = np.asarray(states.B2 * states.B1**2)[seen["step"]]
-        run.metric("theory_error", np.abs(strengths - reduced).max())
+        recorder.metric("theory_error", np.abs(strengths - reduced).max())
         for scheme, q in enumerate(config.schemes):
-            run.curve(f"reduced_{q}", seen["step"], reduced[:, scheme, 0])
-    run.array(
+            recorder.curve(f"reduced_{q}", seen["step"], reduced[:, scheme, 0])
+    recorder.array(
         "draws",
         [
             theory.head_start_ratio(np.asarray(S), np.asarray(D), b0=b, shared=max(config.schemes))

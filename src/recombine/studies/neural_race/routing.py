@@ -12,8 +12,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -52,7 +52,7 @@ class Config:
     """Steps of full-batch gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train K of M outputs per input; compare with Eq. 13-15 and measure untrained routes."""
     items = tasks.hierarchical_items()
     task = tasks.RoutingTask(items.X, items.Y, config.M)
@@ -68,22 +68,22 @@ def trial(config: Config, key, run: Run) -> None:
     rule = learning.routing_descent(
         items.X, items.Y, mask, config.learning_rate, probes.pathway_spectrum
     )
-    end, seen = run.train(rule, start, config.epochs, every=2, chunk=100)
+    end, seen = recorder.train(rule, start, config.epochs, every=2, chunk=100)
     epochs = seen["step"]
     for name in ("loss", "trained_error", "untrained_error"):
-        run.curve(name, epochs, seen[name])
+        recorder.curve(name, epochs, seen[name])
     for name in ("singular_in", "singular_hidden", "singular_out"):
         for mode in range(4):
-            run.curve(f"{name}_{mode}", epochs, seen[name][:, mode])
-    report_theory(config, task, seen, run)
-    report_sharing(end, items, mask, run, before=probes.sharing_index(start.hidden(items.X)))
+            recorder.curve(f"{name}_{mode}", epochs, seen[name][:, mode])
+    report_theory(config, task, seen, recorder)
+    report_sharing(end, items, mask, recorder, before=probes.sharing_index(start.hidden(items.X)))
     ratio = probes.hidden_to_input_ratio(end.W1, end.W2).mean(axis=0)
     for mode in range(4):
-        run.metric(f"ratio_{mode}", ratio[mode])
-        run.metric(f"hidden_{mode}", seen["singular_hidden"][-1, mode])
+        recorder.metric(f"ratio_{mode}", ratio[mode])
+        recorder.metric(f"hidden_{mode}", seen["singular_hidden"][-1, mode])
 
 
-def report_theory(config: Config, task, seen, run: Run) -> None:
+def report_theory(config: Config, task, seen, recorder: Recorder) -> None:
     """Eq. 13-14 with the optimiser's own steps, and its exact solution in continuous time."""
     epochs = seen["step"]
     _, S, D, _, _ = task.modes()
@@ -96,34 +96,34 @@ def report_theory(config: Config, task, seen, run: Run) -> None:
         dynamics.strength(states), S, D, outputs=task.Y.shape[1], M=config.M, K=config.K
     )
     reduced = np.asarray(reduced)[epochs]
-    run.curve("reduced_loss", epochs, reduced)
+    recorder.curve("reduced_loss", epochs, reduced)
     for mode in range(4):
-        run.curve(f"reduced_in_{mode}", epochs, np.asarray(states.B1)[epochs, mode])
-        run.curve(f"reduced_hidden_{mode}", epochs, np.asarray(states.B2)[epochs, mode])
+        recorder.curve(f"reduced_in_{mode}", epochs, np.asarray(states.B1)[epochs, mode])
+        recorder.curve(f"reduced_hidden_{mode}", epochs, np.asarray(states.B2)[epochs, mode])
     solution = theory.RoutingSolution(
         np.asarray(S), np.asarray(D), M=config.M, start=config.b_0, tau=tau
     )
     final = solution.hidden_strength(np.array(float(config.epochs)))
     for mode in range(4):
-        run.metric(f"B2_{mode}", final[mode])
-        run.metric(f"half_rise_{mode}", solution.half_rise_times()[mode])
+        recorder.metric(f"B2_{mode}", final[mode])
+        recorder.metric(f"half_rise_{mode}", solution.half_rise_times()[mode])
     fractions = np.array(LEVELS) / float(reference_loss(config, task))
     predicted = theory.predicted_drop_times(fractions, solution)
     measured = probes.drop_times(epochs, seen["loss"], LEVELS)
     for level, expected, found in zip(LEVELS, predicted, measured, strict=True):
-        run.metric(f"predicted_drop_{level:g}", expected)
+        recorder.metric(f"predicted_drop_{level:g}", expected)
         if np.isfinite(found):  # a short run does not reach all levels
-            run.metric(f"drop_{level:g}", found)
+            recorder.metric(f"drop_{level:g}", found)
     if config.init == "decoupled":
         scale = max(1.0, float(np.max(seen["loss"])))
-        run.metric("theory_error", np.abs(seen["loss"] - reduced).max() / scale)
+        recorder.metric("theory_error", np.abs(seen["loss"] - reduced).max() / scale)
         hidden = np.abs(seen["singular_hidden"][:, :4] - np.asarray(states.B2)[epochs]).max()
-        run.metric("theory_error_hidden", hidden)
+        recorder.metric("theory_error_hidden", hidden)
     elif np.all(np.isfinite(measured)):
         fitted = theory.fit_effective_b0(
             measured, fractions, np.asarray(S), np.asarray(D), M=config.M, tau=tau
         )
-        run.metric("effective_b_0", fitted)
+        recorder.metric("effective_b_0", fitted)
 
 
 def reference_loss(config: Config, task) -> float:
@@ -131,20 +131,20 @@ def reference_loss(config: Config, task) -> float:
     return config.K * config.M * float((task.Y**2).mean())
 
 
-def report_sharing(network, items, mask, run: Run, before) -> None:
+def report_sharing(network, items, mask, recorder: Recorder, before) -> None:
     """Report the hidden representation (Figure 4g) and the outputs of every route (4h)."""
     hidden = network.hidden(items.X)
     outputs = network.outputs(items.X)
     errors = probes.route_means(probes.route_errors(outputs, items.Y), mask)
-    run.metric("trained_error", errors.trained)
-    run.metric("untrained_error", errors.untrained)
-    run.metric("cosine", probes.off_diagonal_cosines(hidden).min())
-    run.metric("sharing", probes.sharing_index(hidden))
-    run.metric("sharing_before", before)
-    run.metric("distance_ratio", probes.distance_ratio(hidden))
-    run.array("similarity", probes.similarity_matrix(hidden))
-    run.array("outputs", outputs)
-    run.array("mask", mask)
+    recorder.metric("trained_error", errors.trained)
+    recorder.metric("untrained_error", errors.untrained)
+    recorder.metric("cosine", probes.off_diagonal_cosines(hidden).min())
+    recorder.metric("sharing", probes.sharing_index(hidden))
+    recorder.metric("sharing_before", before)
+    recorder.metric("distance_ratio", probes.distance_ratio(hidden))
+    recorder.array("similarity", probes.similarity_matrix(hidden))
+    recorder.array("outputs", outputs)
+    recorder.array("mask", mask)
 
 
 def decoupled_is_exact(results: Results) -> Judgement:

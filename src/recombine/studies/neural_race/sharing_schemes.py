@@ -11,8 +11,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -56,26 +56,26 @@ class Config:
     """Hidden units in the simulated network."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Solve Eq. 16-17 for one scheme, and compare a block-gated network with them."""
     solution = theory.RoutingSolution.of_scheme(
         config.S, config.D, M=config.M, q=config.q, start=config.b_0, tau=config.tau
     )
     epochs = np.linspace(0, config.epochs, 501)
-    run.curve("strength", epochs, solution.strength(epochs)[:, 0])
-    run.metric("half_rise", solution.half_rise_times()[0])
-    run.metric(
+    recorder.curve("strength", epochs, solution.strength(epochs)[:, 0])
+    recorder.metric("half_rise", solution.half_rise_times()[0])
+    recorder.metric(
         "escape",
         theory.escape_time(config.S, b0=config.b_0, M=config.M, q=config.q, tau=config.tau),
     )
     learned = theory.routing_fixed_point(
         np.array([config.S]), config.D, config.q, (config.q - 1) * config.b_0**2
     )
-    run.metric("ratio", learned.B2[0] / learned.B1[0])
-    simulate(config, key, run)
+    recorder.metric("ratio", learned.B2[0] / learned.B1[0])
+    simulate(config, key, recorder)
 
 
-def simulate(config: Config, key, run: Run) -> None:
+def simulate(config: Config, key, recorder: Recorder) -> None:
     """A network with this scheme's gates, trained on all routes of the routing task."""
     from jax.tree_util import Partial
 
@@ -92,7 +92,7 @@ def simulate(config: Config, key, run: Run) -> None:
     mask = splits.full_mask(config.M)
     modes = Partial(probes.route_modes, target_map=task.target_map, mask=mask)
     rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate, modes)
-    _, seen = run.train(rule, network, config.simulated_epochs, every=5, chunk=200)
+    _, seen = recorder.train(rule, network, config.simulated_epochs, every=5, chunk=200)
     _, S, D, _, _ = task.modes()
     tau = theory.time_constant(
         outputs=items.Y.shape[1], M=config.M, K=config.M, learning_rate=config.learning_rate
@@ -100,9 +100,9 @@ def simulate(config: Config, key, run: Run) -> None:
     dynamics = theory.SharingDynamics(S, D, config.M, config.q, tau)
     states = theory.euler(dynamics, dynamics.start(config.simulated_b_0), config.simulated_epochs)
     reduced = np.asarray(dynamics.strength(states))[seen["step"]]
-    run.metric("theory_error", np.abs(seen["trained_modes"] - reduced).max())
-    run.curve("simulated_strength", seen["step"], seen["trained_modes"][:, 0])
-    run.curve("reduced_strength", seen["step"], reduced[:, 0])
+    recorder.metric("theory_error", np.abs(seen["trained_modes"] - reduced).max())
+    recorder.curve("simulated_strength", seen["step"], seen["trained_modes"][:, 0])
+    recorder.curve("reduced_strength", seen["step"], reduced[:, 0])
 
 
 def sharing_is_faster(results: Results) -> Judgement:

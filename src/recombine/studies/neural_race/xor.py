@@ -12,8 +12,8 @@ from recombine.lab import (
     Figure,
     Judgement,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -42,15 +42,15 @@ class Config:
     """Steps of full-batch gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train one network on the four points and compare its loss with Eq. 23."""
     if config.network == "gated":
-        gated_trial(config, key, run)
+        gated_trial(config, key, recorder)
     else:
-        plain_trial(config, key, run)
+        plain_trial(config, key, recorder)
 
 
-def plain_trial(config: Config, key, run: Run) -> None:
+def plain_trial(config: Config, key, recorder: Recorder) -> None:
     """A two-layer network from small random weights, by gradient descent."""
     import jax
     import jax.numpy as jnp
@@ -61,24 +61,24 @@ def plain_trial(config: Config, key, run: Run) -> None:
         config.sigma_0, hidden=config.hidden, activation=activation, key=key
     )
     loss = jax.tree_util.Partial(models.TwoLayerNetwork.loss, x=x, y=y)
-    end, curves = run.train(
+    end, curves = recorder.train(
         learning.GradientDescent(loss, 1 / config.tau), start, config.epochs, chunk=config.epochs
     )
-    run.curve("loss", curves["step"], curves["loss"])
-    run.metric("final_loss", curves["loss"][-1])
-    run.metric("largest_deviation_from_half", np.abs(curves["loss"] - 0.5).max())
+    recorder.curve("loss", curves["step"], curves["loss"])
+    recorder.metric("final_loss", curves["loss"][-1])
+    recorder.metric("largest_deviation_from_half", np.abs(curves["loss"] - 0.5).max())
     if config.network == "linear":
         return
     a_0 = theory.fit_a0(curves["step"], curves["loss"], config.tau)
     strength = theory.xor_mode_strength(jnp.asarray(curves["step"]), a_0, config.tau)
     predicted = np.asarray(theory.xor_loss(strength))
-    run.curve("theory", curves["step"], predicted)
-    run.metric("fitted_a_0", a_0)
-    run.metric("estimated_a_0", theory.estimate_a0(start.W1, start.W2, x, y).mean())
-    run.metric("theory_error", np.abs(curves["loss"] - predicted).max())
-    run.metric("epoch_of_drop", probes.crossing_time(curves["step"], curves["loss"], 0.25))
-    run.metric("aligned_weight", aligned_weight(np.asarray(end.W1), np.asarray(x)))
-    run.array("input_weights", end.W1)
+    recorder.curve("theory", curves["step"], predicted)
+    recorder.metric("fitted_a_0", a_0)
+    recorder.metric("estimated_a_0", theory.estimate_a0(start.W1, start.W2, x, y).mean())
+    recorder.metric("theory_error", np.abs(curves["loss"] - predicted).max())
+    recorder.metric("epoch_of_drop", probes.crossing_time(curves["step"], curves["loss"], 0.25))
+    recorder.metric("aligned_weight", aligned_weight(np.asarray(end.W1), np.asarray(x)))
+    recorder.array("input_weights", end.W1)
 
 
 def aligned_weight(W1: np.ndarray, x: np.ndarray, cosine: float = 0.99) -> float:
@@ -88,7 +88,7 @@ def aligned_weight(W1: np.ndarray, x: np.ndarray, cosine: float = 0.99) -> float
     return float(np.sum(norms[cosines.max(axis=1) > cosine] ** 2) / np.sum(norms**2))
 
 
-def gated_trial(config: Config, key, run: Run) -> None:
+def gated_trial(config: Config, key, recorder: Recorder) -> None:
     """Four pathways from decoupled weights, by gradient flow: Eq. 21-23 are exact."""
     import jax
     import jax.numpy as jnp
@@ -103,10 +103,10 @@ def gated_trial(config: Config, key, run: Run) -> None:
     predicted = np.asarray(
         theory.xor_loss(theory.xor_mode_strength(epochs, config.a_0, config.tau))
     )
-    run.curve("loss", epochs, losses)
-    run.curve("theory", epochs, predicted)
-    run.metric("final_loss", losses[-1])
-    run.metric("theory_error", np.abs(losses - predicted).max())
+    recorder.curve("loss", epochs, losses)
+    recorder.curve("theory", epochs, predicted)
+    recorder.metric("final_loss", losses[-1])
+    recorder.metric("theory_error", np.abs(losses - predicted).max())
 
 
 def linear_fails(results: Results) -> Judgement:

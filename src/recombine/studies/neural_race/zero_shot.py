@@ -14,8 +14,8 @@ from recombine.lab import (
     Judgement,
     Missing,
     Preset,
+    Recorder,
     Results,
-    Run,
     Source,
     Study,
     figures,
@@ -49,7 +49,7 @@ class Config:
     """Steps of full-batch gradient descent."""
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Train K routes per input domain; measure the error of all routes."""
     import jax
 
@@ -63,15 +63,15 @@ def trial(config: Config, key, run: Run) -> None:
         config.sigma_0, num_domains=config.M, width=config.width, key=weight_key
     )
     rule = learning.routing_descent(items.X, items.Y, mask, config.learning_rate / config.K)
-    end, seen = run.train(rule, start, config.epochs, every=10, chunk=200)
-    run.curve("loss", seen["step"], seen["loss"])
-    run.curve("trained_error", seen["step"], seen["trained_error"])
-    run.metric("trained_error", seen["trained_error"][-1])
+    end, seen = recorder.train(rule, start, config.epochs, every=10, chunk=200)
+    recorder.curve("loss", seen["step"], seen["loss"])
+    recorder.curve("trained_error", seen["step"], seen["trained_error"])
+    recorder.metric("trained_error", seen["trained_error"][-1])
     if config.K < config.M:
-        run.curve("untrained_error", seen["step"], seen["untrained_error"])
-        run.metric("untrained_error", seen["untrained_error"][-1])
-    run.metric("sharing", probes.sharing_index(end.hidden(items.X)))
-    run.metric("connected", splits.routing_report(mask).connected)
+        recorder.curve("untrained_error", seen["step"], seen["untrained_error"])
+        recorder.metric("untrained_error", seen["untrained_error"][-1])
+    recorder.metric("sharing", probes.sharing_index(end.hidden(items.X)))
+    recorder.metric("connected", splits.routing_report(mask).connected)
 
 
 def fractions(results: Results) -> list[int]:

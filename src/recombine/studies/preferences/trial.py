@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recombine import learning, splits, tasks
-from recombine.lab import Run
+from recombine.lab import Recorder
 
 from ..meta_learner import Learner, MetaConfig, World, check_modules, check_training, meta_trial
 
@@ -113,7 +113,7 @@ def mean_loss(task: "tasks.AbstractTask", size: int, *, key):
     return jax.vmap(learning.half_squared_error)(prediction, query).mean()
 
 
-def trial(config: Config, key, run: Run) -> None:
+def trial(config: Config, key, recorder: Recorder) -> None:
     """Meta-learn from demonstrations; measure the loss on trained and held-out combinations."""
     import equinox as eqx
     import jax
@@ -121,8 +121,8 @@ def trial(config: Config, key, run: Run) -> None:
     of_world, of_learning, of_mean = jax.random.split(key, 3)
     world = world_of(config, key=of_world)
     loss = eqx.filter_jit(mean_loss)(world.held_out["ood"], 4 * config.measured_tasks, key=of_mean)
-    run.metric("ood_mean_loss", loss)
-    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, run)
+    recorder.metric("ood_mean_loss", loss)
+    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, recorder)
 
 
 PAPER_SETTINGS = {

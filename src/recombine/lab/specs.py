@@ -1,0 +1,141 @@
+"""Specs as a user names them: `ndr`, or `my_network.py:MyNetwork`."""
+
+import inspect
+import os
+import re
+import sys
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+from .._spec import AbstractSpec, dashed, is_registered, known_specs, spec_name
+from .errors import UserError, nearest
+from .files import digest, load_module
+
+IN_FILE = re.compile(r"(?P<path>.*\.py):(?P<name>\w*)")
+
+
+def kind_of(hint: Any) -> type[AbstractSpec] | None:
+    """The kind of specs that a field with this annotation takes, if it takes any."""
+    for one in get_args(hint) or (hint,):
+        if isinstance(one, type) and issubclass(one, AbstractSpec):
+            return one
+    return None
+
+
+def spec_class(text: str, kind: type[AbstractSpec]) -> type:
+    """The class that `text` names: a known spec of the kind, or a class in a file."""
+    if found := IN_FILE.fullmatch(text):
+        return _class_in_file(Path(found["path"]).expanduser(), found["name"])
+    if text.endswith(".py"):
+        raise UserError(f"{text}: name the class too, {text}:NAME; {_offered(Path(text))}")
+    known = known_specs(kind)
+    if text not in known:
+        raise ValueError(f"no spec {text!r}: {nearest(text, known)}")
+    return known[text]
+
+
+def reference(spec: type, kind: type[AbstractSpec] | None) -> str:
+    """What a spec's class is called wherever it is needed again: its name, or file and class."""
+    if kind is not None and is_registered(spec, kind):
+        return spec_name(spec)
+    return f"{_file(spec)}:{spec.__qualname__}"
+
+
+def is_in_file(reference: str, spec: type) -> bool:
+    """Whether a reference is to this class of a user's file."""
+    return (
+        IN_FILE.fullmatch(reference) is not None
+        and reference == f"{_file(spec)}:{spec.__qualname__}"
+    )
+
+
+def code_of(reference: str) -> str | None:
+    """The checksum of the file in which a spec is written, if it is a user's."""
+    found = IN_FILE.fullmatch(reference)
+    return digest(Path(found["path"])) if found else None
+
+
+def shown(value: Any) -> Any:
+    """A setting for people to read: a spec, in whatever form, as its name without folders."""
+    if isinstance(value, dict) and "spec" in value:
+        return shown(value["spec"])
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(shown, value))
+    if isinstance(value, str) and (found := IN_FILE.fullmatch(value)):
+        return f"{Path(found['path']).name}:{found['name']}"
+    return value
+
+
+def names_of(reference: str) -> set[str]:
+    """Every way to name the spec of a reference."""
+    found = IN_FILE.fullmatch(reference)
+    return {reference, shown(reference)} | ({dashed(found["name"])} if found else set())
+
+
+def check_class(spec: Any, where: str) -> None:
+    """Refuse a class that is no spec, with what it lacks."""
+    if not is_dataclass(spec):
+        raise UserError(f"{where} is no dataclass: write @dataclass(frozen=True) above it")
+    if not getattr(spec, "__dataclass_params__").frozen:  # noqa: B009 (unknown to type checkers)
+        raise UserError(f"{where} can be changed: write @dataclass(frozen=True) above it")
+    if inspect.isabstract(spec) or not callable(getattr(spec, "build", None)):
+        raise UserError(f"{where} has no method build(self, sizes, key)")
+    bare = [
+        f.name for f in fields(spec) if f.default is MISSING and f.default_factory is MISSING
+    ]  # fmt: skip
+    if bare:
+        raise UserError(f"{where}: give a default to {', '.join(bare)}")
+    if taken := {"spec", "sha256"} & {f.name for f in fields(spec)}:
+        raise UserError(f"{where}: a field cannot be called {taken.pop()!r}, choose another name")
+
+
+def _class_in_file(path: Path, name: str) -> type:
+    module = _imported(path) or load_module(path)
+    found = getattr(module, name, None)
+    if not isinstance(found, type):
+        raise UserError(f"{path} has no class {name!r}: {nearest(name, _candidates(module))}")
+    check_class(found, f"{path}:{name}")
+    return found
+
+
+def _imported(path: Path) -> ModuleType | None:
+    """The module of a file that was imported otherwise: by a study, or as the running script."""
+    wanted = os.path.realpath(path)
+    for module in list(sys.modules.values()):
+        inside = getattr(module, "__dict__", {})
+        file = inside.get("__file__")
+        ours = inside.get("__name__", "").startswith("recombine_file_")
+        if file and not ours and os.path.realpath(file) == wanted:
+            return module
+    return None
+
+
+def _offered(path: Path) -> str:
+    module = _imported(path) or load_module(path)
+    names = _candidates(module)
+    return f"there are {', '.join(names)}" if names else "there is none"
+
+
+def _candidates(module: ModuleType) -> list[str]:
+    """Classes of a file that may be specs."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if isinstance(thing, type) and thing.__module__ == module.__name__
+        and hasattr(thing, "build")
+    ]  # fmt: skip
+
+
+def _file(spec: type) -> str:
+    try:
+        file = inspect.getsourcefile(spec)
+    except (TypeError, OSError):
+        file = None
+    if file is None or not Path(file).is_file() or "." in spec.__qualname__:
+        raise UserError(
+            f"{spec.__qualname__} is not a class of a Python file: write it into one, so that"
+            " every process can load it"
+        )
+    return os.path.realpath(file)
