@@ -49,7 +49,7 @@ def library(name: str) -> tuple[float, float]:
     import jax
     import jax.numpy as jnp
 
-    from recombine import learning
+    from recombine import learning, tasks
     from recombine.studies.hyperteacher.trial import PAPER_SETTINGS, Config, learner_of
     from recombine.studies.meta_learner import build
 

@@ -1,7 +1,7 @@
 """Optimizers of Optax whose numbers are inputs of the compiled program, and schedules of rates."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -52,7 +52,7 @@ class Optimizer(eqx.Module):
         return self.build().update(gradient, opt_state, params)
 
 
-AnyOptimizer = Optimizer | optax.GradientTransformation
+AnyOptimizer: TypeAlias = Optimizer | optax.GradientTransformation
 
 
 class WarmupLinear(eqx.Module):

@@ -108,6 +108,7 @@ class _TrackedWalk:
         values, self._modes = eigh(self._S(), np.diag(self._rows), subset_by_index=wanted)
         self._plain_modes: np.ndarray | None = None
         self._mu = max(values[0], 0.0)
+        self._inverse = np.empty(0)
         self._invert()
         self._find()
 

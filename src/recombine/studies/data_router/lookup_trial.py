@@ -130,6 +130,7 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
     """The published items, or fresh ones every step, each length as often as the others."""
     import equinox as eqx
     import jax
+    import jax.numpy as jnp
 
     if config.published:
         sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
@@ -145,7 +146,7 @@ def data_of(config: Config, task, framed: bool, key) -> Data:
     sources = tuple(
         jax.tree_util.Partial(batch_of, task, lengths, framed, config.batch) for lengths in ranges
     )
-    batches = learning.Mixture(sources, [float(len(part)) for part in parts])
+    batches = learning.Mixture(sources, jnp.array([float(len(part)) for part in parts]))
     return Data(batches, tests.pop("train"), tests)
 
 

@@ -135,8 +135,8 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     for name, sizes in (("unit", (2, 1)), ("network", SIZES)):
         model = eqx.filter_jit(playground_network)(sizes=sizes, key=weight_key)
         rule = passes_over(training_set(batch), jax.tree_util.Partial(_accuracies, grid))
-        steps, chunk = config.passes * rule.every, 1024 * rule.every
-        state, curves = recorder.train(rule, rule.init(model), steps, chunk=chunk, name=name)
+        length, chunk = config.passes * rule.every, 1024 * rule.every
+        state, curves = recorder.train(rule, rule.init(model), length, chunk=chunk, name=name)
         model = state.model
         recorder.metric(f"{name}_train_accuracy", accuracy(model, batch))
         recorder.metric(f"{name}_held_out", curves["held_out"][-1])
