@@ -195,7 +195,7 @@ class Mixture(AbstractBatches):
     @classmethod
     def of_sets(cls, sets: Sequence[Any], batch_size: int) -> "Mixture":
         """Sets that are drawn from with replacement, each as often as it is large."""
-        shares = [float(_size(part)) for part in sets]
+        shares = jnp.array([float(_size(part)) for part in sets])
         return cls(tuple(Drawn(part, batch_size) for part in sets), shares)
 
     def apply(self, use, t, key):

@@ -114,8 +114,8 @@ class Descent(AbstractRule[DescentState]):
         learns, rest = eqx.partition(model, self.trainable)
         rest = carried(rest)
         carry = self.objective.initial(model) if self._carries else None  # type: ignore[attr-defined]
-        streams = isinstance(self.batches, AbstractStream)
-        stream = self.batches.initial(self.key) if streams else None
+        batches = self.batches
+        stream = batches.initial(self.key) if isinstance(batches, AbstractStream) else None
         state = DescentState(
             learns, rest, self.optimizer.init(learns), carry, stream, self.keep.initial(learns),
             Recorded({}, jnp.array(0)),
