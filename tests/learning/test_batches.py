@@ -197,6 +197,18 @@ def test_functions_are_sources_too_with_shares_of_their_own_and_keys_of_the_step
     assert len(set(found[1])) > 390
 
 
+def test_which_source_is_drawn_and_what_is_drawn_from_it_have_keys_of_their_own():
+    def source(t, key):
+        return jax.random.key_data(key)
+
+    mixture = learning.Mixture((source, source), [1.0, 1.0])
+    found = batches_of(mixture, 5)
+    for t in range(5):
+        step = jax.random.fold_in(KEY, t)
+        assert not np.array_equal(found[t], jax.random.key_data(step))
+        np.testing.assert_array_equal(found[t], jax.random.key_data(jax.random.split(step)[1]))
+
+
 @pytest.mark.parametrize(
     ("sources", "shares", "message"),
     [((), (), "nothing to draw batches from"), ((width,), (1.0, 2.0), "2 shares of 1 sources")],

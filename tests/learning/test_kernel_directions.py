@@ -286,7 +286,7 @@ def test_directions_come_closer_to_the_true_ones(x64):
 SPREAD = """
 import jax, numpy as np
 from test_kernel_directions import normal, rule_of
-from recombine import learning
+from recombine import learning, models
 
 x, y = normal(20, 3), normal(20, 1, seed=1)
 u = normal(2, 3, seed=2)

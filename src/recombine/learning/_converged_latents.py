@@ -171,7 +171,6 @@ def reinferred_latents(
     **Arguments:**
 
     - `teacher`: draws the tasks, and the student learns its outputs.
-    - `start`: where inference starts.
     - `inference`: how latents are inferred.
     - `optimizer`: AdamW in the paper.
     - `steps`: how many there are; the tasks of the observed loss are drawn as if for one more.

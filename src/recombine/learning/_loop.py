@@ -110,7 +110,6 @@ def train(
 
     **Arguments:**
 
-    - `rule`: the rule.
     - `state`: the initial state. Its arrays change; what else it holds, functions and whole
         numbers, stays.
     - `steps`: how many steps to take; a multiple of `every`.
