@@ -6,14 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.models import (
-    BatchNorm,
-    BatchNormMLP,
-    ModularImageNetwork,
-    NormalisedLayers,
-    Statistics,
-    count_parameters,
-)
+from recombine.models import BatchNormMLP, ModularImageNetwork, count_parameters
+from recombine.models._batch_norm import BatchNorm, NormalisedLayers, Statistics
 
 KEY = jax.random.key(0)
 K, PIXELS, IMAGES = 4, 6, 3

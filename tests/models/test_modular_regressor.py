@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.models import MLP, ModularRegressor, count_parameters, module_inputs
+from recombine.models import MLP, ModularRegressor, count_parameters
+from recombine.models._modular_regressor import module_inputs
 
 KEY = jax.random.key(0)
 CALL = eqx.filter_jit(lambda network, x: network(x))

@@ -150,6 +150,13 @@ def test_the_first_column_can_be_read():
     np.testing.assert_allclose(call(first, TOKENS, LENGTHS), expected, atol=1e-5)
 
 
+def test_the_number_of_layers_in_tests_can_be_changed_after_training():
+    longer = MODELS["ndr"].with_test_layers(5)
+    expected = make(dataclasses.replace(SPECS["ndr"], test_layers=5))
+    np.testing.assert_array_equal(call(longer, TOKENS, LENGTHS), call(expected, TOKENS, LENGTHS))
+    assert not np.allclose(call(longer, TOKENS, LENGTHS), LOGITS["ndr"])
+
+
 def test_logits_are_read_from_what_represents_a_sequence():
     """For encoders, LSTMs and memory networks alike."""
     for kind in models.sequence_specs().values():

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ._dense import Dense
 from ._encoder import Encoder
+from ._stack import Stack
 
 
 class AbstractSequenceClassifier(eqx.Module):
@@ -95,6 +96,15 @@ class SequenceClassifier(AbstractSequenceClassifier):
         """What happens at every layer, without dropout."""
         extras = self.encoder.trace(tokens, lengths)
         return Trace(extras["attention"].swapaxes(1, 2), extras.get("gates"), extras["columns"])
+
+    def with_test_layers(self, layers: int) -> "SequenceClassifier":
+        """The same network, with so many layers without a `key`."""
+        stack = self.encoder.stack
+        other = Stack(
+            stack.block, stack.layers, test_layers=layers, shared=stack.shared,
+            halting=stack.halting, norm=stack.norm,
+        )  # fmt: skip
+        return eqx.tree_at(lambda m: m.encoder.stack, self, other)
 
     def _read(self, tokens, lengths, key):
         place = lengths - 1 if self.reads == "last" else jnp.zeros_like(lengths)

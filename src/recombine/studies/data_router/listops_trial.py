@@ -117,7 +117,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         raise ValueError(f"`shown` is no list of this task: {error}; set it to another") from None
     learned = learn(config, task, key, recorder)
     if config.extra_layers:
-        as_trained = learned.model.with_test_steps(config.layers)
+        as_trained = learned.model.with_test_layers(config.layers)
         for name in ("iid", "deeper"):
             right = probes.is_right(as_trained, learned.tests[name])
             recorder.metric(f"{name}_as_trained", right.mean())
