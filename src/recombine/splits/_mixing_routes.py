@@ -31,7 +31,7 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
     trained = np.array(mask, bool)
     routes = list(joining_routes(route_components(trained)))
     trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
-    if 1 in trained.shape:
+    if 1 in trained.shape or trained.all():
         return tuple(routes)
     walk: _Walk
     if min(trained.shape) <= _MOST_DECOMPOSED:
@@ -133,6 +133,8 @@ class _TrackedWalk:
         self._B[i, j], self._trained[i, j] = 1, True
         self._rows[i] += 1
         self._columns[j] += 1
+        if self._trained.all():
+            return
         if np.linalg.det(change) > 1e-3:
             left = images @ np.linalg.solve(change, weights)
             self._inverse = blas.dgemm(-1, left, images, 1, self._inverse, trans_b=1, overwrite_c=1)
@@ -151,7 +153,7 @@ class _TrackedWalk:
         size = len(self._B)
         wanted = (max(size - _TRACKED, 0), size - 1)
         self._plain_modes = eigh(self._B @ self._B.T, subset_by_index=wanted)[1]
-        return bool(1 - np.sqrt(np.prod(relative_singular_values(self._B))) >= gap)
+        return bool(1 - np.sqrt(np.prod(relative_singular_values(self._trained))) >= gap)
 
     def _S(self) -> np.ndarray:
         return np.diag(self._rows) - (self._B / self._columns) @ self._B.T
@@ -171,14 +173,17 @@ class _TrackedWalk:
 
     def _find(self) -> None:
         """Find the slowest modes and the furthest route."""
-        blocks = self._iterate()
+        blocks = self._iterate(fresh=False)
         if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.97 * self._mu):
             self._invert()
         if not blocks:
-            self._iterate()
+            self._iterate(fresh=True)
 
-    def _iterate(self) -> int:
-        """The number of blocks that were needed; 0 if the inverse has lost its precision."""
+    def _iterate(self, *, fresh: bool) -> int:
+        """The number of blocks that were needed; 0 if the inverse has lost its precision.
+
+        A fresh inverse is as precise as can be.
+        """
         root = np.sqrt(self._rows)[:, None]
         constant = root / np.linalg.norm(root)
 
@@ -203,10 +208,11 @@ class _TrackedWalk:
             if exact or error < wanted * separation:
                 self._modes = (basis @ weights[:, : self._modes.shape[1]]) / root
                 self._mu = self._sigma + 1 / sizes[0]
-                if self._choose(error / separation, exact):
-                    return blocks
-                if exact:
+                current = fresh or self._residual() < 10 * max(_EXACT, error)
+                if exact and not current:
                     break
+                if current and self._choose(error / max(separation, 1e-15), exact):
+                    return blocks
                 wanted *= 1e-3
             block = images[:, -_TRACKED:][:, :room]
             block = _orthonormal(block, np.hstack([constant, basis]))
@@ -214,21 +220,28 @@ class _TrackedWalk:
             images = np.hstack([images, operator(block)])
         return 0
 
+    def _outputs(self) -> np.ndarray:
+        """Where the slowest mode places outputs, up to a factor."""
+        return (self._modes[:, 0] @ self._B) / self._columns
+
+    def _residual(self) -> float:
+        """How far the slowest mode is from one of the walk itself, whatever the inverse says."""
+        x, y = self._modes[:, 0], self._outputs()
+        image = (self._B @ y) / self._rows
+        return float(np.linalg.norm(np.sqrt(self._rows) * (image - (y @ (self._columns * y)) * x)))
+
     def _choose(self, error: float, exact: bool) -> bool:
-        """Choose the furthest route if the slowest mode is known well enough to tell."""
-        x = self._modes[:, 0]
-        y = (x @ self._B) / self._columns
-        squared = y @ (self._columns * y)
-        # The inverse may have lost its precision: the residual of the walk itself tells.
-        residual = np.sqrt(self._rows) * ((self._B @ y) / self._rows - squared * x)
-        if np.linalg.norm(residual) > 10 * max(_EXACT, error):
-            return False
-        apart = _distances(x, y / np.sqrt(max(squared, 1e-300)), self._trained)
+        """Choose the furthest route, if an error of the slowest mode cannot change the choice."""
+        y = self._outputs()
+        y = y / max(np.sqrt(y @ (self._columns * y)), 1e-150)
+        apart = _distances(self._modes[:, 0], y, self._trained)
         if self._transposed:
             apart = apart.T
         self.furthest = _first_of_largest(apart)
+        if exact:
+            return True
         best = apart[self.furthest]
-        return exact or np.count_nonzero(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1
+        return np.count_nonzero(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1
 
 
 def _distances(inputs: np.ndarray, outputs: np.ndarray, trained: np.ndarray) -> np.ndarray:
