@@ -330,9 +330,17 @@ def report(
     from recombine.lab.report import write_report
     from recombine.lab.store import Store
 
+    left_out: list[str] = []
+
+    def note(reference: str, reason: str) -> None:
+        left_out.append(reference)
+        print(f"recombine: not shown: {reference}: {reason}", file=sys.stderr)
+
     with Store.open(store) as opened:
-        index = write_report(opened, out)
+        index = write_report(opened, out, note)
     print(f"report: {index}")
+    if left_out:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from recombine.lab import UserError, figures
 from recombine.lab.registry import load
-from recombine.lab.report import _build, _plotly, _text, write_report
+from recombine.lab.report import _build, _folder, _plotly, _text, write_report
 from recombine.lab.store import Outcome, Settings, Store, write_arrays
 
 STUDY = '''
@@ -492,6 +494,56 @@ def test_a_report_that_fails_leaves_the_earlier_one(store, tmp_path, monkeypatch
         write_report(store, out)
     assert (out / "index.html").read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "report_failing.py", "store"]
+
+
+def killed_at(moment, store, out):
+    """Write a report in a process that is killed when it has done something for the nth time."""
+    child = os.fork()
+    if not child:
+        calls, move = [], shutil.move
+
+        def count(*words):
+            calls.append(words)
+            if len(calls) > moment:
+                os.kill(os.getpid(), 9)
+            return move(*words)
+
+        shutil.move = count
+        with Store.open(store.folder) as own:
+            write_report(own, out)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning")
+def test_a_report_that_was_killed_is_mended_by_the_next_and_leaves_nothing(store, tmp_path):
+    place = tmp_path / "site"
+    place.mkdir()
+    (place / ".out-mine").mkdir()
+    for moment in range(20):
+        killed = killed_at(moment, store, place / "out") == -9
+        assert write_report(store, place / "out").exists()
+        assert sorted(p.name for p in place.iterdir()) == [".out-mine", "out"]
+        assert {p.name for p in (place / "out").iterdir()} >= {"index.html", "assets", "data.json"}
+        if not killed:
+            break
+    assert moment > 5
+
+
+def test_the_staging_folder_of_a_report_that_is_being_made_is_left_alone(tmp_path):
+    with _folder.replacing(tmp_path / "out") as first, _folder.replacing(tmp_path / "out") as other:
+        (first / "index.html").write_text("first")
+        (other / "index.html").write_text("second")
+    assert (tmp_path / "out" / "index.html").read_text() == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_studies_that_cannot_be_shown_are_told(store, tmp_path):
+    store.begin_run("family/gone", "family/gone", LAPTOP, [0], 1)
+    told = []
+    write_report(store, tmp_path / "out", lambda *words: told.append(words))
+    assert told == [("family/gone", "this version of recombine has no such study")]
 
 
 def test_the_smoke_preset_is_announced(store, tmp_path):

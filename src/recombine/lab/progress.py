@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from .engine import Event, Finished, Progressed, Started
-from .words import duration
+from .words import duration, printable
 
 PLAIN_SECONDS = 10.0
 
@@ -82,7 +82,7 @@ class RunProgress:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Progressed):
-            self._shares[event.trial.id] = event.step / event.steps
+            self._shares[event.trial.id] = event.step / max(event.steps, 1)
         elif isinstance(event, Finished):
             self._shares.pop(event.trial.id, None)
             self._done += 1
@@ -90,7 +90,7 @@ class RunProgress:
                 self._failed += 1
                 where = " ".join((event.trial.study, event.trial.label, f"seed {event.trial.seed}"))
                 text = f"{event.outcome.status}: {where}: {event.outcome.reason}"
-                self._console.print(text, style="red", markup=False, soft_wrap=True)
+                self._console.print(printable(text), style="red", markup=False, soft_wrap=True)
         if self._bars:
             self._show(event, self._bars)
         elif time.monotonic() - self._told > PLAIN_SECONDS or self._done == self._total:
@@ -105,9 +105,8 @@ class RunProgress:
         trial = event.trial
         if isinstance(event, Started):
             label = f" [dim]{escape(trial.label)}[/]" if trial.label else ""
-            self._rows[trial.id] = bars.add_task(
-                f"{trial.study}{label} seed {trial.seed}", total=None, note="starting"
-            )
+            name = printable(f"{escape(trial.study)}{label} seed {trial.seed}")
+            self._rows[trial.id] = bars.add_task(name, total=None, note="starting")
         elif isinstance(event, Progressed):
             note = "" if event.loss is None else f"loss {event.loss:.4g}"
             bars.update(self._rows[trial.id], completed=event.step, total=event.steps, note=note)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from .errors import UserError
 from .results import Record, Results
 from .study import Trial, canonical
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = """
 CREATE TABLE provenance (
     id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE
@@ -49,7 +49,7 @@ CREATE TABLE curves (
 );
 CREATE TABLE arrays (
     trial TEXT PRIMARY KEY REFERENCES trials (id), file TEXT NOT NULL, sha256 TEXT NOT NULL,
-    names TEXT NOT NULL
+    size INTEGER NOT NULL, changed INTEGER NOT NULL, names TEXT NOT NULL
 );
 CREATE TABLE claims (
     study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL, claim TEXT NOT NULL,
@@ -57,6 +57,34 @@ CREATE TABLE claims (
     PRIMARY KEY (study, preset, overrides, claim)
 );
 """
+
+
+class ArrayFile(NamedTuple):
+    """The file that holds a trial's arrays, as it was written."""
+
+    file: str
+    """Its path, relative to the store."""
+    sha256: str
+    size: int
+    changed: int
+    """When it was written, in nanoseconds: a file with another time is read to be verified."""
+    names: tuple[str, ...]
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the file is in the store `folder` as it was written."""
+        path = folder / self.file
+        try:
+            found = path.stat()
+            if found.st_size != self.size:
+                return False
+            return found.st_mtime_ns == self.changed or _sha256(path) == self.sha256
+        except OSError:
+            return False
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -69,8 +97,7 @@ class Outcome:
     """Why it did not finish; empty where it did."""
     metrics: dict[str, float]
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
-    arrays: tuple[str, str, tuple[str, ...]] | None
-    """File (relative to the store), checksum and names of the arrays."""
+    arrays: ArrayFile | None
     steps: int
     seconds: float
     compile_seconds: float
@@ -95,12 +122,13 @@ class Settings:
     overrides: dict[str, Any]
 
 
-def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]):
-    """Write a trial's arrays under the store `folder`: file, checksum and names."""
+def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]) -> ArrayFile:
+    """Write a trial's arrays under the store `folder`."""
     content = pack(arrays)
     file = f"arrays/{trial}.npz"
     write_atomically(folder / file, content)
-    return file, sha256(content).hexdigest(), tuple(arrays)
+    changed = (folder / file).stat().st_mtime_ns
+    return ArrayFile(file, sha256(content).hexdigest(), len(content), changed, tuple(arrays))
 
 
 def now() -> str:
@@ -237,10 +265,10 @@ class Store:
                 ],
             )
             if outcome.arrays is not None:
-                file, checksum, names = outcome.arrays
+                *place, names = outcome.arrays
                 self._db.execute(
-                    "INSERT INTO arrays VALUES (?, ?, ?, ?)",
-                    (trial.id, file, checksum, canonical(list(names))),
+                    "INSERT INTO arrays VALUES (?, ?, ?, ?, ?, ?)",
+                    (trial.id, *place, canonical(list(names))),
                 )
 
     def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
@@ -256,10 +284,33 @@ class Store:
 
     # Reading
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within is one state of the store, whatever is written to it meanwhile.
+
+        A read inside of another belongs to the state of the outer one.
+        """
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.rollback()
+
     def finished(self, trials: Sequence[Trial]) -> set[str]:
-        """The identities of those `trials` that are done."""
-        done = {row[0] for row in self._db.execute("SELECT id FROM trials WHERE status = 'done'")}
-        return done & {t.id for t in trials}
+        """The identities of those `trials` that are done, and whose arrays are as they were."""
+        asked = {t.id for t in trials}
+        rows = self._db.execute(
+            "SELECT id, file, sha256, size, changed FROM trials LEFT JOIN arrays ON trial = id"
+            " WHERE status = 'done'"
+        ).fetchall()
+        return {
+            trial
+            for trial, file, *rest in rows
+            if trial in asked and (file is None or ArrayFile(file, *rest, ()).is_whole(self.folder))
+        }
 
     def references(self) -> list[str]:
         """What the studies that have been run were last loaded from, in the order of first run."""
@@ -283,28 +334,29 @@ class Store:
         where = "study = ? AND preset = ? AND overrides = ? AND code = ?"
         chosen = (study, settings.preset, canonical(settings.overrides), code)
         metrics: dict[str, dict[str, float]] = {}
-        for trial, name, value in self._db.execute(
-            "SELECT trial, name, value FROM metrics"
-            f" WHERE trial IN (SELECT id FROM trials WHERE {where})", chosen
-        ):  # fmt: skip
-            metrics.setdefault(trial, {})[name] = value
-        records = [
-            Record(
-                id=row[0],
-                condition=json.loads(row[1]),
-                config=json.loads(row[2]),
-                seed=row[3],
-                metrics=metrics.get(row[0], {}),
-                seconds=row[4],
-                compile_seconds=row[5],
-                read_curve=partial(self._curve, row[0]),
-                read_array=partial(self._array, row[0]),
-            )
-            for row in self._db.execute(
-                "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"
-                f" WHERE {where} AND status = 'done' ORDER BY rowid", chosen
-            )
-        ]  # fmt: skip
+        with self.snapshot():
+            for trial, name, value in self._db.execute(
+                "SELECT trial, name, value FROM metrics"
+                f" WHERE trial IN (SELECT id FROM trials WHERE {where})", chosen
+            ):  # fmt: skip
+                metrics.setdefault(trial, {})[name] = value
+            records = [
+                Record(
+                    id=row[0],
+                    condition=json.loads(row[1]),
+                    config=json.loads(row[2]),
+                    seed=row[3],
+                    metrics=metrics.get(row[0], {}),
+                    seconds=row[4],
+                    compile_seconds=row[5],
+                    read_curve=partial(self._curve, row[0]),
+                    read_array=partial(self._array, row[0]),
+                )
+                for row in self._db.execute(
+                    "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"
+                    f" WHERE {where} AND status = 'done' ORDER BY rowid", chosen
+                )
+            ]  # fmt: skip
         return Results(study, settings.preset, settings.overrides, tuple(records))
 
     def failures(self, study: str, settings: Settings, code: str = "") -> list[Failure]:
@@ -338,19 +390,20 @@ class Store:
         """Every metric and every point of every curve, one row each."""
         columns = "t.study, t.preset, t.overrides, t.condition, t.seed, t.id"
         names = ("study", "preset", "overrides", "condition", "seed", "trial")
-        for *head, name, value in self._db.execute(
-            f"SELECT {columns}, m.name, m.value FROM metrics m JOIN trials t ON t.id = m.trial"
-            " WHERE t.status = 'done' ORDER BY t.study, t.id, m.name"
-        ):
-            row = dict(zip(names, head, strict=True))
-            yield row | {"kind": "metric", "name": name, "x": None, "value": value}
-        for *head, name, x, y in self._db.execute(
-            f"SELECT {columns}, c.name, c.x, c.y FROM curves c JOIN trials t ON t.id = c.trial"
-            " WHERE t.status = 'done' ORDER BY t.study, t.id, c.name"
-        ):
-            row = dict(zip(names, head, strict=True)) | {"kind": "curve", "name": name}
-            for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
-                yield row | {"x": float(xi), "value": float(yi)}
+        with self.snapshot():
+            for *head, name, value in self._db.execute(
+                f"SELECT {columns}, m.name, m.value FROM metrics m JOIN trials t ON t.id = m.trial"
+                " WHERE t.status = 'done' ORDER BY t.study, t.id, m.name"
+            ):
+                row = dict(zip(names, head, strict=True))
+                yield row | {"kind": "metric", "name": name, "x": None, "value": value}
+            for *head, name, x, y in self._db.execute(
+                f"SELECT {columns}, c.name, c.x, c.y FROM curves c JOIN trials t ON t.id = c.trial"
+                " WHERE t.status = 'done' ORDER BY t.study, t.id, c.name"
+            ):
+                row = dict(zip(names, head, strict=True)) | {"kind": "curve", "name": name}
+                for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
+                    yield row | {"x": float(xi), "value": float(yi)}
 
     def _curve(self, trial: str, name: str) -> tuple[np.ndarray, np.ndarray]:
         row = self._db.execute(
@@ -368,7 +421,10 @@ class Store:
             raise KeyError(f"trial {trial} has no arrays")
         content = (self.folder / row[0]).read_bytes()
         if sha256(content).hexdigest() != row[1]:
-            raise Damaged(f"{self.folder / row[0]} does not match its checksum")
+            raise Damaged(
+                f"{self.folder / row[0]} does not match its checksum:"
+                " delete it and run the study again"
+            )
         return unpack(content)[name]
 
 

@@ -1,17 +1,22 @@
-"""The folder that a report goes to: never somebody else's, never half a report."""
+"""The folder that a report goes to: never somebody else's, and mended by the next report."""
 
+import fcntl
+import glob
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import UserError
 
 MARKER = ".recombine-report"
-"""Its presence says that a folder is a report of ours."""
-ENTRIES = (MARKER, "assets", "data", "studies", "data.json", "index.html")
+"""Its presence says that a folder is a report of ours. It comes first and never goes."""
+ENTRIES = ("assets", "data", "studies", "data.json", "index.html")
 """All that a report consists of. Whatever else lies in the folder (a `.git`, say) stays."""
+LOCK = ".recombine-staging"
+"""Its presence says that a folder is one of ours in which a report is made, or was when it was
+killed; the process that makes it holds a lock on it."""
 
 
 def refuse_foreign(out: Path) -> None:
@@ -31,23 +36,36 @@ def replacing(out: Path) -> Iterator[Path]:
     """A new folder beside `out`, whose entries take the place of those of `out` at the end."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    new, old = stage / "new", stage / "old"
-    try:
-        new.mkdir()
-        old.mkdir()
-        yield new
-        (new / MARKER).touch()
-        out.mkdir(exist_ok=True)
-        for entry in ENTRIES:
-            if (out / entry).exists():
-                shutil.move(out / entry, old / entry)
-            if (new / entry).exists():
-                shutil.move(new / entry, out / entry)
+        with _staging(out) as stage:
+            new, old = stage / "new", stage / "old"
+            new.mkdir()
+            old.mkdir()
+            yield new
+            out.mkdir(exist_ok=True)
+            (out / MARKER).touch()
+            for entry in ENTRIES:
+                if (out / entry).exists():
+                    shutil.move(out / entry, old / entry)
+                if (new / entry).exists():
+                    shutil.move(new / entry, out / entry)
     except OSError as error:
         raise _unwritable(out, error) from error
+
+
+@contextmanager
+def _staging(out: Path) -> Iterator[Path]:
+    """A folder beside `out`, gone afterwards, as are those of processes that were killed."""
+    prefix = f".{out.name}-"
+    for left in out.parent.glob(f"{glob.escape(prefix)}*/{LOCK}"):
+        with suppress(OSError), open(left) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left.parent, ignore_errors=True)
+    stage = Path(tempfile.mkdtemp(prefix=prefix, dir=out.parent))
+    try:
+        with open(stage / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (stage / "lock").rename(stage / LOCK)  # only now is it known as one of ours
+            yield stage
     finally:
         shutil.rmtree(stage, ignore_errors=True)
 
