@@ -2,9 +2,9 @@
 
 import csv
 import json
-import os
 import re
-import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -496,39 +496,43 @@ def test_a_report_that_fails_leaves_the_earlier_one(store, tmp_path, monkeypatch
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "report_failing.py", "store"]
 
 
-def killed_at(moment, store, out):
-    """Write a report in a process that is killed when it has done something for the nth time."""
-    child = os.fork()
-    if not child:
-        calls, move = [], shutil.move
+WRITE_AND_DIE = """
+import os, shutil, sys
+from pathlib import Path
+from recombine.lab.report import _folder
 
-        def count(*words):
-            calls.append(words)
-            if len(calls) > moment:
-                os.kill(os.getpid(), 9)
-            return move(*words)
+out, left, move = Path(sys.argv[1]), int(sys.argv[2]), shutil.move
 
-        shutil.move = count
-        with Store.open(store.folder) as own:
-            write_report(own, out)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def move_or_die(*words):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), 9)
+    move(*words)
+
+shutil.move = move_or_die
+_folder.refuse_foreign(out)
+with _folder.replacing(out) as new:
+    for entry in _folder.ENTRIES:
+        (new / entry).write_text("killed")
+"""
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning")
-def test_a_report_that_was_killed_is_mended_by_the_next_and_leaves_nothing(store, tmp_path):
-    place = tmp_path / "site"
-    place.mkdir()
+def test_a_report_that_was_killed_is_mended_by_the_next_and_leaves_nothing(tmp_path):
+    place, out = tmp_path, tmp_path / "out"
     (place / ".out-mine").mkdir()
-    for moment in range(20):
-        killed = killed_at(moment, store, place / "out") == -9
-        assert write_report(store, place / "out").exists()
+    for moment in range(11):  # five entries come, and from the second time on five go before
+        done = subprocess.run(
+            [sys.executable, "-c", WRITE_AND_DIE, out, str(moment)], check=False, timeout=60
+        )
+        assert done.returncode == (-9 if moment < (10 if moment else 5) else 0)
+        assert len(list(place.iterdir())) == (3 if done.returncode else 2)
+        _folder.refuse_foreign(out)
+        with _folder.replacing(out) as new:
+            for entry in _folder.ENTRIES:
+                (new / entry).write_text("next")
         assert sorted(p.name for p in place.iterdir()) == [".out-mine", "out"]
-        assert {p.name for p in (place / "out").iterdir()} >= {"index.html", "assets", "data.json"}
-        if not killed:
-            break
-    assert moment > 5
+        assert all((out / entry).read_text() == "next" for entry in _folder.ENTRIES)
 
 
 def test_the_staging_folder_of_a_report_that_is_being_made_is_left_alone(tmp_path):
@@ -540,7 +544,7 @@ def test_the_staging_folder_of_a_report_that_is_being_made_is_left_alone(tmp_pat
 
 
 def test_studies_that_cannot_be_shown_are_told(store, tmp_path):
-    store.begin_run("family/gone", "family/gone", LAPTOP, [0], 1)
+    store.begin_run("family/gone", "family/gone", Settings("laptop", {}), [0], 1)
     told = []
     write_report(store, tmp_path / "out", lambda *words: told.append(words))
     assert told == [("family/gone", "this version of recombine has no such study")]

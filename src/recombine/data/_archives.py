@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from ._download import CHUNK, Damaged, Unavailable
 
@@ -30,7 +31,7 @@ DAMAGES = (
     struct.error,
 )
 
-Open = Callable[[], IO[bytes]]
+Open = Callable[[], Any]
 
 
 def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
@@ -54,7 +55,7 @@ def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
 
 
-def _copy(content: IO[bytes], out: IO[bytes], most: int, name: str) -> None:
+def _copy(content: BufferedIOBase, out: BufferedIOBase, most: int, name: str) -> None:
     left = most
     while chunk := content.read(min(CHUNK, left + 1)):
         left -= len(chunk)
@@ -82,7 +83,7 @@ def _files(archive: Path) -> Iterator[tuple[str, Open]]:
 def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, Open]]:
     for member in tar:
         if member.isreg():
-            yield member.name, partial(tar.extractfile, member)  # type: ignore[arg-type]
+            yield member.name, partial(tar.extractfile, member)
 
 
 @contextmanager

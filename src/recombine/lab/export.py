@@ -2,13 +2,13 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import UserError, nearest
+from .scratch import scratch
 from .store import Store
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def export_measurements(store: Store, to: Path) -> int:
             yield batch
 
     try:
-        with tempfile.TemporaryDirectory(prefix=".export-", dir=to.parent) as scratch:
-            file = Path(scratch) / "whole"
+        with scratch(to.parent, ".export-") as folder:
+            file = folder / "whole"
             WRITERS[to.suffix](counted(), file)
             file.replace(to)
     except (OSError, polars.exceptions.PolarsError) as error:

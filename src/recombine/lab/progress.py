@@ -21,6 +21,7 @@ from .engine import Event, Finished, Progressed, Started
 from .words import duration, printable
 
 PLAIN_SECONDS = 10.0
+DRAW_SECONDS = 0.1
 
 
 class _TimeLeft(ProgressColumn):
@@ -35,6 +36,17 @@ class _TimeLeft(ProgressColumn):
         return Text(f"{duration(left)} left" if left else "", style="cyan")
 
 
+class _Bars(Progress):
+    """Bars that are drawn by the clock, not for every trial that comes and goes."""
+
+    _drawn = 0.0
+
+    def refresh(self) -> None:
+        if time.monotonic() - self._drawn > DRAW_SECONDS:
+            self._drawn = time.monotonic()
+            super().refresh()
+
+
 class RunProgress:
     """Shows the events of a run; use it as a context manager and pass it as `on_event`."""
 
@@ -46,7 +58,7 @@ class RunProgress:
         self._shares: dict[str, float] = {}
         self._bars: Progress | None = None
         if console.is_terminal:
-            self._bars = Progress(
+            self._bars = _Bars(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),

@@ -1,22 +1,17 @@
 """The folder that a report goes to: never somebody else's, and mended by the next report."""
 
-import fcntl
-import glob
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import UserError
+from ..scratch import scratch
 
 MARKER = ".recombine-report"
 """Its presence says that a folder is a report of ours. It comes first and never goes."""
 ENTRIES = ("assets", "data", "studies", "data.json", "index.html")
 """All that a report consists of. Whatever else lies in the folder (a `.git`, say) stays."""
-LOCK = ".recombine-staging"
-"""Its presence says that a folder is one of ours in which a report is made, or was when it was
-killed; the process that makes it holds a lock on it."""
 
 
 def refuse_foreign(out: Path) -> None:
@@ -36,7 +31,7 @@ def replacing(out: Path) -> Iterator[Path]:
     """A new folder beside `out`, whose entries take the place of those of `out` at the end."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with _staging(out) as stage:
+        with scratch(out.parent, f".{out.name}-") as stage:
             new, old = stage / "new", stage / "old"
             new.mkdir()
             old.mkdir()
@@ -50,24 +45,6 @@ def replacing(out: Path) -> Iterator[Path]:
                     shutil.move(new / entry, out / entry)
     except OSError as error:
         raise _unwritable(out, error) from error
-
-
-@contextmanager
-def _staging(out: Path) -> Iterator[Path]:
-    """A folder beside `out`, gone afterwards, as are those of processes that were killed."""
-    prefix = f".{out.name}-"
-    for left in out.parent.glob(f"{glob.escape(prefix)}*/{LOCK}"):
-        with suppress(OSError), open(left) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left.parent, ignore_errors=True)
-    stage = Path(tempfile.mkdtemp(prefix=prefix, dir=out.parent))
-    try:
-        with open(stage / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            (stage / "lock").rename(stage / LOCK)  # only now is it known as one of ours
-            yield stage
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _unwritable(out: Path, error: OSError) -> UserError:
