@@ -157,4 +157,4 @@ def test_whatever_bytes_are_flipped_an_archive_is_read_or_named_as_damaged(tmp_p
             except Unavailable:
                 damaged += 1
             (into / "x").unlink(missing_ok=True)
-    assert damaged > len(whole)
+    assert damaged > 20

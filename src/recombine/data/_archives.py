@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from errno import EINVAL
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
@@ -53,6 +54,10 @@ def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
                 _copy(whole, out, wanted[target.name], target.name)
     except DAMAGES as error:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
+    except OSError as error:
+        if error.errno != EINVAL:  # what comes of a place that no file has
+            raise
+        raise Damaged(f"{archive.name} is damaged ({error.strerror})") from None
 
 
 def _copy(content: BufferedIOBase, out: BufferedIOBase, most: int, name: str) -> None:

@@ -306,11 +306,11 @@ class Store:
             "SELECT id, file, sha256, size, changed FROM trials LEFT JOIN arrays ON trial = id"
             " WHERE status = 'done'"
         ).fetchall()
-        return {
-            trial
-            for trial, file, *rest in rows
-            if trial in asked and (file is None or ArrayFile(file, *rest, ()).is_whole(self.folder))
-        }
+
+        def whole(file: str | None, sha256: str, size: int, changed: int) -> bool:
+            return file is None or ArrayFile(file, sha256, size, changed, ()).is_whole(self.folder)
+
+        return {trial for trial, *place in rows if trial in asked and whole(*place)}
 
     def references(self) -> list[str]:
         """What the studies that have been run were last loaded from, in the order of first run."""

@@ -26,7 +26,7 @@ from .study import Trial
 from .words import printable
 
 REPORT_SECONDS = 0.2
-MOST_BYTES = 768 << 20
+MOST_BYTES = 1 << 30
 MOST_MAPS = 20_000
 """Of memory: each compiled program has a few, and Linux lets a process have 65,530."""
 
@@ -53,7 +53,7 @@ def decode_outcome(document: dict[str, Any]) -> Outcome:
         "reason": printable(document["reason"]),
         "metrics": {printable(name): value for name, value in document["metrics"].items()},
         "curves": curves,
-        "arrays": arrays and ArrayFile(*arrays[:-1], tuple(arrays[-1])),
+        "arrays": arrays and ArrayFile._make([*arrays[:-1], tuple(arrays[-1])]),
     }
     return Outcome(**document | changes)
 
