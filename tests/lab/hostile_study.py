@@ -84,6 +84,16 @@ def curve(config, run):
     run.curve("long", np.arange(config.size), np.zeros(config.size))
 
 
+HOARD = []
+
+
+def hoard(config, run):
+    """Keep 200 MB for good, and report how much there is of it by now, and the process."""
+    HOARD.append(b"x" * 200_000_000)
+    run.metric("megabytes", sum(map(len, HOARD)) / 1e6)
+    run.metric("process", os.getpid())
+
+
 def trial(config, key, run):
     globals()[config.act](config, run)
     run.metric("survived", 1)

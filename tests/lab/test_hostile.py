@@ -138,3 +138,17 @@ def test_a_long_curve_arrives_whole(tmp_path):
     x, y = outcomes["curve", size].curves["long"]
     assert np.array_equal(x, np.arange(size))
     assert not y.any()
+
+
+def test_a_worker_whose_memory_fills_up_starts_anew_with_the_next_shape(tmp_path, monkeypatch):
+    monkeypatch.setenv("RECOMBINE_WORKER_MEMORY", "700")
+    jobs = []
+    for size in (1, 1, 1, 1, 2, 3, 3):  # four of one shape, then others
+        (planned,) = plan([STUDY], "smoke", seeds=1, seed_offset=len(jobs),
+                          assignments=["act=hoard", f"size={size}"])  # fmt: skip
+        jobs += [Job(trial, STUDY, tmp_path) for trial in planned.trials]
+    outcomes = [e.outcome for e in LocalEngine(1).run(jobs) if isinstance(e, Finished)]
+    assert [o.status for o in outcomes] == ["done"] * 7
+    kept = [o.metrics["megabytes"] for o in outcomes]
+    assert kept == [200, 400, 600, 800, 200, 400, 600]
+    assert len({o.metrics["process"] for o in outcomes}) == 1

@@ -5,30 +5,28 @@ finds nothing on standard input.
 """
 
 import base64
-import gc
 import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import lines
+from .memory import make_room
 from .store import ArrayFile, Outcome, write_arrays
 from .study import Trial
 from .words import printable
 
 REPORT_SECONDS = 0.2
-MOST_BYTES = 1 << 30
-MOST_MAPS = 20_000
-"""Of memory: each compiled program has a few, and Linux lets a process have 65,530."""
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, Any]:
@@ -154,27 +152,22 @@ def _read_jobs(channel: socket.socket) -> "SimpleQueue[dict[str, Any]]":
     return jobs
 
 
-def _is_crowded() -> bool:
-    """Whether compiled programs fill more memory than they should, or it cannot be told."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        maps = Path("/proc/self/maps").read_bytes().count(b"\n")
-    except OSError:
-        return True
-    return pages * os.sysconf("SC_PAGE_SIZE") > MOST_BYTES or maps > MOST_MAPS
+def _start_anew(descriptor: int, parent: int, job: dict[str, Any]) -> NoReturn:
+    """Become a new process, with nothing in its memory, that begins with `job`."""
+    with tempfile.TemporaryFile() as file:
+        file.write(lines.encode(job))
+        file.seek(0)
+        for kept in (descriptor, file.fileno()):
+            os.set_inheritable(kept, True)
+        numbers = map(str, (descriptor, parent, file.fileno()))
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "recombine.lab.worker", *numbers])
 
 
-def make_room() -> None:
-    """Let programs go that were compiled for other shapes, if there are many."""
-    if _is_crowded():
-        import jax
+def main(descriptor: int, parent: int, first: int | None = None) -> None:
+    """Serve jobs from the channel `descriptor` until it closes or the process `parent` ends.
 
-        jax.clear_caches()
-        gc.collect()
-
-
-def main(descriptor: int, parent: int) -> None:
-    """Serve jobs from the channel `descriptor` until it closes or the process `parent` ends."""
+    The job in the file `first`, if there is one, comes before those.
+    """
     _end_with(parent)
     os.set_inheritable(descriptor, False)
     channel = socket.socket(fileno=descriptor)
@@ -190,13 +183,16 @@ def main(descriptor: int, parent: int) -> None:
 
     clock = _CompileClock()
     send(event="ready")
-    shape = ""
+    if first is not None:
+        with os.fdopen(first, "rb") as file:
+            jobs.put(lines.decode(file.read()))
+    shape = None
     while True:
         job = jobs.get()
         trial = Trial(**job["trial"])
-        if trial.shape != shape:
-            make_room()
-            shape = trial.shape
+        if shape not in (None, trial.shape) and not make_room():
+            _start_anew(descriptor, parent, job)
+        shape = trial.shape
         reported = 0.0
 
         def listener(step: int, steps: int, loss: float | None, trial=trial) -> None:
