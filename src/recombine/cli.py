@@ -209,6 +209,10 @@ def run(
     workers: Annotated[
         int | None, typer.Option(help="Processes of one thread each; default: one per core.")
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds that a trial may take before it is ended; default: no limit."),
+    ] = None,
     strict: StrictOption = False,
 ) -> None:
     """Run studies: finished trials are skipped, interrupted ones resume from their checkpoint."""
@@ -227,6 +231,8 @@ def run(
         raise UserError(f"no engine {engine!r}: {nearest(engine, ENGINES)}")
     if workers is not None and workers < 1:
         raise UserError(f"--workers {workers}: at least one worker is needed")
+    if time_limit is not None and not time_limit > 0:
+        raise UserError(f"--time-limit {time_limit:g}: give a number of seconds above 0")
     plans = lab.plan(
         select(names), preset, seeds=seeds, seed_offset=seed_offset, assignments=settings or []
     )
@@ -243,7 +249,7 @@ def run(
         )
         try:
             with RunProgress(total - skipped, skipped, console) as progress:
-                failed = lab.execute(plans, opened, ENGINES[engine](workers), progress)
+                failed = lab.execute(plans, opened, ENGINES[engine](workers, time_limit), progress)
         except KeyboardInterrupt:
             console.print("stopped; run the same command again to resume", style="yellow")
             raise typer.Exit(130) from None
@@ -328,9 +334,17 @@ def report(
     from recombine.lab.report import write_report
     from recombine.lab.store import Store
 
+    left_out: list[str] = []
+
+    def note(reference: str, reason: str) -> None:
+        left_out.append(reference)
+        print(f"recombine: not shown: {reference}: {reason}", file=sys.stderr)
+
     with Store.open(store) as opened:
-        index = write_report(opened, out)
+        index = write_report(opened, out, note)
     print(f"report: {index}")
+    if left_out:
+        raise typer.Exit(1)
 
 
 @app.command()

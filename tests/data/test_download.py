@@ -1,9 +1,10 @@
+import contextlib
 import time
 
 import pytest
 
 from recombine.data import _download
-from recombine.data._download import Unavailable, download
+from recombine.data._download import Damaged, Unavailable, download
 
 BODY = bytes(range(256)) * 4000
 
@@ -17,9 +18,9 @@ def told():
 def get(server, tmp_path, told):
     server.files["file"] = BODY
 
-    def call(name="file"):
+    def call(name="file", most=1 << 30):
         tell = lambda *words: told.append(words)  # noqa: E731
-        return download(server.address + name, tmp_path / "parts" / name, tell)
+        return download(server.address + name, tmp_path / "parts" / name, tell, most)
 
     return call
 
@@ -103,7 +104,7 @@ def test_a_file_that_is_not_there_is_named_with_the_answer(get):
 
 def test_a_server_that_is_not_there_is_no_connection(tmp_path):
     with pytest.raises(Unavailable, match=r"^no connection \(Connection refused\)$"):
-        download("http://127.0.0.1:9/file", tmp_path / "parts" / "file", lambda *_: None)
+        download("http://127.0.0.1:9/file", tmp_path / "parts" / "file", lambda *_: None, 1)
 
 
 def test_a_server_that_is_silent_is_not_waited_for(get, server, monkeypatch):
@@ -111,3 +112,42 @@ def test_a_server_that_is_silent_is_not_waited_for(get, server, monkeypatch):
     server.answer = lambda request: time.sleep(0.3)
     with pytest.raises(Unavailable, match=r"no answer within 0.1 s"):
         get()
+
+
+def unending(request, **headers):
+    request.send_response(200)
+    for name, value in headers.items():
+        request.send_header(name.replace("_", "-"), value)
+    request.end_headers()
+    with contextlib.suppress(OSError):
+        while True:
+            request.wfile.write(bytes(1 << 16))
+
+
+@pytest.mark.parametrize("headers", [{}, {"Accept_Ranges": "bytes", "ETag": '"1"'}])
+def test_a_server_that_does_not_stop_is_not_listened_to_any_longer(get, server, tmp_path, headers):
+    server.answer = lambda request: unending(request, **headers)
+    with pytest.raises(Damaged, match="file is longer than 1000000 bytes"):
+        get(most=1_000_000)
+    assert names(tmp_path) == []
+
+
+def test_a_server_that_announces_too_much_is_not_listened_to_at_all(get, server, told, tmp_path):
+    with pytest.raises(Damaged, match="longer than 1000 bytes"):
+        get(most=1_000)
+    assert told == []
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("length", ["abc", "-5", "", "1e3", "٣"])
+def test_a_length_that_is_no_number_is_an_unknown_length(get, server, told, length):
+    def answer(request):
+        request.send_response(200)
+        request.wfile.write(b"".join(request._headers_buffer))
+        request._headers_buffer = []
+        request.wfile.write(f"Content-Length: {length}\r\n\r\n".encode())
+        request.wfile.write(BODY)
+
+    server.answer = answer
+    assert get().read_bytes() == BODY
+    assert told[-1] == ("file", len(BODY), None)

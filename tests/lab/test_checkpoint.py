@@ -53,6 +53,20 @@ def test_a_damaged_checkpoint_is_detected_and_the_one_before_it_used(tmp_path, t
     assert found[0] == 10
 
 
+def test_damaged_checkpoints_of_later_steps_do_not_push_out_the_one_that_is_written(tmp_path, tree):
+    checkpoint.save(tmp_path, 10, tree)
+    for step in (30, 40):
+        (tmp_path / f"{step:012d}.ckpt").write_bytes(b"garbage")
+    checkpoint.save(tmp_path, 20, tree)
+    found = checkpoint.latest(tmp_path, tree)
+    assert found is not None
+    assert found[0] == 20
+    assert [p.name for p in sorted(tmp_path.iterdir())] == [
+        "000000000010.ckpt",
+        "000000000020.ckpt",
+    ]
+
+
 def test_a_checkpoint_of_another_structure_is_not_taken(tmp_path, tree):
     checkpoint.save(tmp_path, 10, tree)
     assert checkpoint.latest(tmp_path, {**tree, "w": jnp.zeros((3, 3))}) is None

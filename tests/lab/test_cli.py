@@ -205,3 +205,16 @@ def test_listing_studies_does_not_load_jax():
         "[load(name) for name in select([])]; assert 'jax' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_report_without_a_study_that_cannot_be_shown_is_exit_code_one(tmp_path):
+    file = tmp_path / "study.py"
+    file.write_text(Path(STUDY).read_text())
+    recombine("run", file, "--preset", "smoke", "--store", tmp_path / "store")
+    report = ("report", "--store", tmp_path / "store", "--out", tmp_path / "out")
+    assert recombine(*report).returncode == 0
+    file.unlink()
+    done = recombine(*report)
+    assert done.returncode == 1
+    assert done.stderr == f"recombine: not shown: {file}: no file {file}\n"
+    assert (tmp_path / "out" / "index.html").exists()

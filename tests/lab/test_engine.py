@@ -120,6 +120,16 @@ def test_finished_trials_are_not_run_again(tmp_path):
     assert files.items() <= after.items()
 
 
+def test_a_trial_whose_arrays_were_deleted_or_damaged_is_run_again(tmp_path):
+    _, numbers, _ = run(tmp_path, seeds=2)
+    gone, damaged, *others = sorted((tmp_path / "arrays").iterdir())
+    gone.unlink()
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
+    before = {p: p.stat().st_mtime_ns for p in others}
+    assert run(tmp_path, seeds=2)[1] == numbers
+    assert {p: p.stat().st_mtime_ns for p in others} == before
+
+
 def test_an_edited_study_file_makes_new_trials(tmp_path):
     file = tmp_path / "study.py"
     file.write_text(Path(STUDY).read_text())

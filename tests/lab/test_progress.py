@@ -1,6 +1,7 @@
 """What is said while a run is going on."""
 
 import io
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -67,3 +68,23 @@ def test_bars_show_how_much_time_is_left(clock):
     assert "0/4" in drawn
     assert "7 min left" in drawn
     assert "loss 0.25" in drawn
+
+
+def test_names_with_markup_or_half_a_surrogate_pair_are_shown_as_they_are(clock):
+    hostile = SimpleNamespace(id="a", study="family/[/x] \ud800", label="K=[red]", seed=0)
+    events = [
+        (0, Started(hostile, 0)),
+        (1, Finished(hostile, SimpleNamespace(status="failed", reason="[/y] \ud800"))),
+    ]
+    for terminal in (False, True):
+        drawn = re.sub("\x1b.*?m", "", "\n".join(said_of(events, clock, terminal=terminal)))
+        assert r"family/[/x] \ud800 K=[red] seed 0: [/y] \ud800" in drawn
+        drawn.encode()
+
+
+def test_bars_are_drawn_by_the_clock_not_by_the_trial(clock, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(progress.Progress, "refresh", lambda self: drawn.append(clock.seconds))
+    events = [(1 + i / 1000, Started(trial(str(i)), 0)) for i in range(1000)]
+    said_of(events, clock, terminal=True)
+    assert 5 <= len(drawn) <= 12

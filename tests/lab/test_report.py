@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from recombine.lab import UserError, figures
 from recombine.lab.registry import load
-from recombine.lab.report import _build, _plotly, _text, write_report
+from recombine.lab.report import _build, _folder, _plotly, _text, write_report
 from recombine.lab.store import Outcome, Settings, Store, write_arrays
 
 STUDY = '''
@@ -492,6 +494,60 @@ def test_a_report_that_fails_leaves_the_earlier_one(store, tmp_path, monkeypatch
         write_report(store, out)
     assert (out / "index.html").read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "report_failing.py", "store"]
+
+
+WRITE_AND_DIE = """
+import os, shutil, sys
+from pathlib import Path
+from recombine.lab.report import _folder
+
+out, left, move = Path(sys.argv[1]), int(sys.argv[2]), shutil.move
+
+def move_or_die(*words):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), 9)
+    move(*words)
+
+shutil.move = move_or_die
+_folder.refuse_foreign(out)
+with _folder.replacing(out) as new:
+    for entry in _folder.ENTRIES:
+        (new / entry).write_text("killed")
+"""
+
+
+def test_a_report_that_was_killed_is_mended_by_the_next_and_leaves_nothing(tmp_path):
+    place, out = tmp_path, tmp_path / "out"
+    (place / ".out-mine").mkdir()
+    for moment in range(11):  # five entries come, and from the second time on five go before
+        done = subprocess.run(
+            [sys.executable, "-c", WRITE_AND_DIE, out, str(moment)], check=False, timeout=60
+        )
+        assert done.returncode == (-9 if moment < (10 if moment else 5) else 0)
+        assert len(list(place.iterdir())) == (3 if done.returncode else 2)
+        _folder.refuse_foreign(out)
+        with _folder.replacing(out) as new:
+            for entry in _folder.ENTRIES:
+                (new / entry).write_text("next")
+        assert sorted(p.name for p in place.iterdir()) == [".out-mine", "out"]
+        assert all((out / entry).read_text() == "next" for entry in _folder.ENTRIES)
+
+
+def test_the_staging_folder_of_a_report_that_is_being_made_is_left_alone(tmp_path):
+    with _folder.replacing(tmp_path / "out") as first, _folder.replacing(tmp_path / "out") as other:
+        (first / "index.html").write_text("first")
+        (other / "index.html").write_text("second")
+    assert (tmp_path / "out" / "index.html").read_text() == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_studies_that_cannot_be_shown_are_told(store, tmp_path):
+    store.begin_run("family/gone", "family/gone", Settings("laptop", {}), [0], 1)
+    told = []
+    write_report(store, tmp_path / "out", lambda *words: told.append(words))
+    assert told == [("family/gone", "this version of recombine has no such study")]
 
 
 def test_the_smoke_preset_is_announced(store, tmp_path):

@@ -1,3 +1,4 @@
+import os
 import sqlite3
 
 import numpy as np
@@ -70,6 +71,65 @@ def test_a_damaged_array_file_is_detected(store):
         store.results("family/study", LAPTOP).array("a")
 
 
+@pytest.mark.parametrize("damage", ["deleted", "shortened", "changed"])
+def test_a_trial_whose_arrays_are_not_there_as_they_were_is_not_finished(store, damage):
+    store.write(trial(), outcome(store, trial().id))
+    assert store.finished([trial()]) == {trial().id}
+    file = next((store.folder / "arrays").iterdir())
+    whole = file.read_bytes()
+    os.utime(file, ns=(1, 1))  # a copy: another time, the same content
+    assert store.finished([trial()]) == {trial().id}
+    if damage == "deleted":
+        file.unlink()
+    else:
+        file.write_bytes(whole[:-1] if damage == "shortened" else whole[:-1] + b"?")
+    assert store.finished([trial()]) == set()
+    store.write(trial(), outcome(store, trial().id))
+    assert store.finished([trial()]) == {trial().id}
+    assert store.results("family/study", LAPTOP).array("a")[0].tolist() == [0, 1, 2, 3]
+
+
+def write_before(store, table, write):
+    """Have `write` done by another connection just before `store` reads `table`."""
+
+    def look(statement):
+        if f"FROM {table}" in statement and "IN (SELECT" not in statement:
+            store._db.set_trace_callback(None)
+            write()
+
+    store._db.set_trace_callback(look)
+
+
+def test_a_trial_that_is_written_in_the_middle_of_a_read_is_there_whole_or_not_at_all(store):
+    store.write(trial(0), outcome(store, trial(0).id))
+    with Store.create(store.folder) as writer:
+        write_before(store, "trials", lambda: writer.write(trial(1), outcome(store, trial(1).id)))
+        for seeds in ([0], [0, 1]):  # as it was when the reading began; then as it is now
+            results = store.results("family/study", LAPTOP)
+            assert results.seeds == seeds
+            assert all(r.metrics for r in results.records)
+
+
+def test_an_export_beside_a_writer_has_curves_and_metrics_of_the_same_trials(store):
+    store.write(trial(0), outcome(store, trial(0).id))
+    with Store.create(store.folder) as writer:
+        rows = store.measurements()
+        first = next(rows)
+        writer.write(trial(1), outcome(store, trial(1).id))
+        assert {row["trial"] for row in (first, *rows)} == {trial(0).id}
+    assert {row["trial"] for row in store.measurements()} == {trial(0).id, trial(1).id}
+
+
+def test_what_is_read_in_a_snapshot_is_one_state(store):
+    with Store.create(store.folder) as writer:
+        with store.snapshot():
+            assert store.finished([trial()]) == set()
+            writer.write(trial(), outcome(store, trial().id))
+            assert store.results("family/study", LAPTOP).records == ()
+            assert list(store.measurements()) == []
+        assert store.finished([trial()]) == {trial().id}
+
+
 def test_verdicts_are_kept(store, tmp_path):
     store.write_verdicts([Verdict("s", "c", "It is.", "holds", {"n": 1}, "laptop", {})])
     database = sqlite3.connect(tmp_path / "store" / "store.sqlite")
@@ -134,3 +194,34 @@ def test_two_runs_do_not_write_to_one_store(store, tmp_path):
         second.lock(),
     ):
         raise AssertionError("both have the lock")
+
+
+def made_older(store):
+    """Take away from a store what format 1 does not have."""
+    with sqlite3.connect(store.folder / "store.sqlite") as database:
+        for column in ("size", "changed"):
+            database.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+
+
+def test_a_store_of_the_first_format_is_read_and_left_as_it_is(store):
+    store.write(trial(), outcome(store, trial().id))
+    made_older(store)
+    with Store.open(store.folder) as older:
+        results = older.results("family/study", LAPTOP)
+        assert results.metric("error")[0] == 1 / 3
+        np.testing.assert_array_equal(results.array("a")[0], np.arange(4.0))
+        assert older._db.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_writing_to_a_store_of_the_first_format_keeps_what_is_done(store):
+    lost, kept = trial(0), trial(1)
+    for one in (lost, kept):
+        store.write(one, outcome(store, one.id))
+    made_older(store)
+    (store.folder / f"arrays/{lost.id}.npz").unlink()
+    with Store.create(store.folder) as newer:
+        assert newer.finished([lost, kept]) == {kept.id}
+        newer.write(lost, outcome(newer, lost.id))
+        assert newer.finished([lost, kept]) == {lost.id, kept.id}

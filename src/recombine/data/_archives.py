@@ -3,16 +3,20 @@
 import gzip
 import lzma
 import shutil
+import struct
 import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from errno import EINVAL
+from functools import partial
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
-from ._download import Damaged, Unavailable
+from ._download import CHUNK, Damaged, Unavailable
 
 DAMAGES = (
     EOFError,
@@ -21,30 +25,51 @@ DAMAGES = (
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
+    # What zipfile has for encrypted files, methods that it does not know and places before the
+    # beginning of a file.
+    RuntimeError,
+    ValueError,
+    struct.error,
 )
 
+Open = Callable[[], Any]
 
-def unpack(archive: Path, wanted: Collection[str], into: Path) -> None:
+
+def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
     """Write the files of `archive` whose last name is `wanted`, or that with `.gz`, to `into`.
 
-    It may be a tar, a zip (or wheel), a Debian package, a gzipped file or a plain one. Of two
-    files with one name the first is taken; links and the like are not.
+    `wanted` says how many bytes each of them may have; no more than that is written. The archive
+    may be a tar, a zip (or wheel), a Debian package, a gzipped file or a plain one. Of two files
+    with one name the first is taken; links and the like are not.
     """
     try:
-        for path, content in _files(archive):
+        for path, opened in _files(archive):
             name = PurePosixPath(path).name
             plain = name.removesuffix(".gz")
             target = into / (name if name in wanted else plain)
             if target.name not in wanted or target.exists():
                 continue
-            whole = content if target.name == name else gzip.GzipFile(fileobj=content)
-            with open(target, "wb") as out:
-                shutil.copyfileobj(whole, out)
+            with opened() as content, open(target, "wb") as out:
+                whole = content if target.name == name else gzip.GzipFile(fileobj=content)
+                _copy(whole, out, wanted[target.name], target.name)
     except DAMAGES as error:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
+    except OSError as error:
+        if error.errno != EINVAL:  # what comes of a place that no file has
+            raise
+        raise Damaged(f"{archive.name} is damaged ({error.strerror})") from None
 
 
-def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _copy(content: BufferedIOBase, out: BufferedIOBase, most: int, name: str) -> None:
+    left = most
+    while chunk := content.read(min(CHUNK, left + 1)):
+        left -= len(chunk)
+        if left < 0:
+            raise Damaged(f"{name} is longer than {most} bytes")
+        out.write(chunk)
+
+
+def _files(archive: Path) -> Iterator[tuple[str, Open]]:
     """Path and content of every regular file."""
     if archive.suffix == ".deb":
         with _deb(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -55,18 +80,15 @@ def _files(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     elif archive.suffix in (".zip", ".whl"):
         with zipfile.ZipFile(archive) as zipped:
             for info in zipped.infolist():
-                with zipped.open(info) as content:
-                    yield info.filename, content
+                yield info.filename, partial(zipped.open, info)
     else:
-        with open(archive, "rb") as content:
-            yield archive.name, content
+        yield archive.name, partial(open, archive, "rb")
 
 
-def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, Open]]:
     for member in tar:
-        content = tar.extractfile(member) if member.isreg() else None
-        if content is not None:
-            yield member.name, content
+        if member.isreg():
+            yield member.name, partial(tar.extractfile, member)
 
 
 @contextmanager

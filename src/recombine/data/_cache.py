@@ -97,7 +97,7 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
     for source in sources:
         try:
             with _staging(folder) as staging:
-                source.fetch([file.name for file in data.files], staging, parts, tell)
+                source.fetch({f.name: f.size for f in data.files}, staging, parts, tell)
                 if faults := _faults(data, staging):
                     raise Damaged("; ".join(faults))
                 folder.mkdir(exist_ok=True)

@@ -28,8 +28,10 @@ class Damaged(Unavailable):
     """What a source gave is not what it should be: the download cannot continue."""
 
 
-def download(address: str, file: Path, tell: Tell) -> Path:
-    """Fetch `address` into `file`; an existing file is kept as it is.
+def download(address: str, file: Path, tell: Tell, most: int) -> Path:
+    """Fetch `address` into `file`; one that is there is taken as it is.
+
+    A server that sends more than `most` bytes is not listened to.
 
     What has come stays beside it as `.part` if the connection breaks and the server can go on from
     there; the next call then does. Its `.mark` says which version of the file it is a part of.
@@ -49,26 +51,39 @@ def download(address: str, file: Path, tell: Tell) -> Path:
             if version := _version(answer):
                 mark.write_text(version)
                 resumable = True
-            length = answer.headers.get("Content-Length")
-            total = begin + int(length) if length else None
+            length = _length(answer)
+            total = None if length is None else begin + length
+            _refuse_beyond(most, total or 0, file)
             with open(part, "ab" if begin else "wb") as out:
                 done = begin
                 tell(file.name, done, total)
                 while chunk := _read(answer):
-                    out.write(chunk)
                     done += len(chunk)
+                    _refuse_beyond(most, done, file)
+                    out.write(chunk)
                     tell(file.name, done, total)
         if total is not None and done != total:
             again = "; the same command goes on from there" if resumable else ""
             raise Unavailable(f"{file.name} was cut short at {done} of {total} bytes{again}")
-    except (Unavailable, KeyboardInterrupt):
-        if not resumable:
+    except (Unavailable, KeyboardInterrupt) as error:
+        if not resumable or isinstance(error, Damaged):
             part.unlink(missing_ok=True)
             mark.unlink(missing_ok=True)
         raise
     os.replace(part, file)
     mark.unlink(missing_ok=True)
     return file
+
+
+def _refuse_beyond(most: int, size: int, file: Path) -> None:
+    if size > most:
+        raise Damaged(f"{file.name} is longer than {most} bytes")
+
+
+def _length(answer: Any) -> int | None:
+    """How many bytes the answer says that it has."""
+    length = answer.headers.get("Content-Length", "")
+    return int(length) if length.isascii() and length.isdigit() else None
 
 
 def _asked(address: str, headers: dict[str, str]) -> Any:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
@@ -15,6 +15,9 @@ from urllib.parse import urlsplit
 
 from ._archives import unpack
 from ._download import Tell, Unavailable, download
+
+PACKING = 1 << 20
+"""Bytes that an archive may have beyond those of the files in it."""
 
 
 class AbstractSource(ABC):
@@ -25,8 +28,10 @@ class AbstractSource(ABC):
         """Its name in messages."""
 
     @abstractmethod
-    def fetch(self, wanted: Collection[str], into: Path, parts: Path, tell: Tell) -> None:
+    def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
         """Write the files called `wanted` to the empty folder `into`; they are verified later.
+
+        `wanted` says how many bytes each of them has, which bounds what is written.
 
         Raises `Unavailable` with a reason; an `OSError` means that the disk does not take them.
 
@@ -48,9 +53,10 @@ class Web(AbstractSource):
     def __str__(self) -> str:
         return str(urlsplit(self.base).hostname)
 
-    def fetch(self, wanted: Collection[str], into: Path, parts: Path, tell: Tell) -> None:
+    def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
+        most = sum(wanted.values()) + PACKING
         for file in self.files:
-            unpack(download(self.base + file, parts / file, tell), wanted, into)
+            unpack(download(self.base + file, parts / file, tell, most), wanted, into)
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class Placed(AbstractSource):
     def __str__(self) -> str:
         return "the files placed by hand"
 
-    def fetch(self, wanted: Collection[str], into: Path, parts: Path, tell: Tell) -> None:
+    def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
         missing = [file for file in self.files if not (self.folder / file).is_file()]
         if missing:
             raise Unavailable(f"{', '.join(missing)} missing")
@@ -90,7 +96,7 @@ class Package(AbstractSource):
     def __str__(self) -> str:
         return f"{self.client.title} package {self.name}"
 
-    def fetch(self, wanted: Collection[str], into: Path, parts: Path, tell: Tell) -> None:
+    def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
         self.needs()
         program = self.client.find()
         tell(str(self), 0, None)
@@ -111,7 +117,8 @@ class Package(AbstractSource):
         archives = list(folder.glob(f"*{self.client.suffix}"))
         if len(archives) != 1:
             raise Unavailable(f"{self.client.program} left {len(archives)} archives, not one")
-        unpack(archives[0], self.holds or wanted, into)
+        held = dict.fromkeys(self.holds, sum(wanted.values()) + PACKING)
+        unpack(archives[0], held or wanted, into)
         shutil.rmtree(folder)
         if self.convert is not None:
             tell(f"converting {self.name}", 0, None)

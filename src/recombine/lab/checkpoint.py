@@ -12,7 +12,6 @@ import numpy as np
 Tree = TypeVar("Tree")
 
 MAGIC = b"recombine-checkpoint-1 "
-KEEP = 2
 
 
 class Damaged(Exception):
@@ -93,15 +92,20 @@ def _like(template: Any, arrays: list[np.ndarray]) -> Any:
 
 
 def save(folder: Path, step: int, tree: Any, curves: dict[str, np.ndarray] | None = None) -> Path:
-    """Write a checkpoint of `tree` and `curves` after `step` steps; keep the last two."""
+    """Write a checkpoint of `tree` and `curves` after `step` steps; it and the last before it stay.
+
+    Those after it go: a trial that comes to `step` has found them damaged, or of another state.
+    """
     arrays = {f"leaf{i}": leaf for i, leaf in enumerate(_leaves(tree))}
     arrays |= {f"curve:{name}": curve for name, curve in (curves or {}).items()}
     arrays["header"] = np.frombuffer(json.dumps({"step": step}).encode(), np.uint8)
     content = pack(arrays)
     path = folder / f"{step:012d}.ckpt"
     write_atomically(path, MAGIC + sha256(content).hexdigest().encode() + b"\n" + content)
-    for old in sorted(folder.glob("*.ckpt"))[:-KEEP]:
-        old.unlink(missing_ok=True)
+    found = sorted(folder.glob("*.ckpt"))
+    kept = found[max(found.index(path) - 1, 0) : found.index(path) + 1]
+    for other in set(found) - set(kept):
+        other.unlink(missing_ok=True)
     return path
 
 

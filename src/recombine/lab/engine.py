@@ -1,22 +1,33 @@
 """Engines carry out trials. `LocalEngine` is a pool of processes on this machine."""
 
-import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from .._folders import cache_folder
+from . import lines
 from .provenance import provenance
+from .schedule import Schedule
 from .store import Outcome
 from .study import Trial
+from .words import duration
 from .worker import decode_outcome
+
+ROUND_SECONDS = 0.5
+"""How often workers and their log are looked at, whether or not anything is heard of them."""
+START_SECONDS = 60.0
+"""How long a worker may take to start, on top of a trial's time limit."""
+LOG_BYTES = 16 << 20
+"""How large the workers' log may be from one look to the next; its end is kept."""
 
 
 @dataclass(frozen=True)
@@ -96,125 +107,196 @@ def _environment() -> dict[str, str]:
 class _Worker:
     number: int
     process: subprocess.Popen
+    channel: socket.socket
     job: Job | None = None
     shape: str = ""
-    unread: bytes = b""
+    ready: bool = False
+    since: float = field(default_factory=time.monotonic)
+    """When it started; once it is ready, when it got its job."""
+    arrived: lines.Lines = field(default_factory=lines.Lines)
 
     def stop(self, patience: float = 0) -> int:
-        """Wait for the process to end, kill it if it does not, and return its exit code."""
+        """End the process and those that it started; its exit code, which may be its own."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
-        self.process.kill()
-        code = self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            with suppress(BrokenPipeError):  # a job that it never read
-                pipe.close()
-        return code
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        return self.process.wait()
+
+    def receive(self, wait: bool = True) -> bytes:
+        """What has arrived. Empty at the end, or where nothing has arrived and `wait` is false."""
+        try:
+            return self.channel.recv(1 << 18, 0 if wait else socket.MSG_DONTWAIT)
+        except (BlockingIOError, ConnectionResetError):
+            return b""
+
+    def rest(self) -> Iterator[dict[str, Any]]:
+        """The messages that a stopped worker has left."""
+        while data := self.receive(wait=False):
+            yield from map(lines.decode, self.arrived.feed(data))
 
 
 class LocalEngine:
     """A pool of processes with one thread each.
 
     Trials of one shape go to one worker one after another, so that their program is compiled
-    once; a worker that has none left of its shape takes trials of other shapes.
+    once; a worker with none left of its shape takes from the others'.
+
+    **Arguments:**
+
+    - `workers`: how many; by default one per core.
+    - `time_limit`: seconds that a trial may take before it is ended and recorded as failed.
     """
 
-    def __init__(self, workers: int | None = None):
+    def __init__(self, workers: int | None = None, time_limit: float | None = None):
         self._workers = workers or available_cores()
+        self._time_limit = time_limit
 
     @property
     def workers(self) -> int:
         return self._workers
 
     def run(self, jobs: Sequence[Job]) -> Iterator[Event]:
-        pending = list(jobs)
-        if not pending:
-            return
-        log = pending[0].store / "worker.log"
-        pool = [self._start(i, log) for i in range(min(self._workers, len(pending)))]
-        selector = selectors.DefaultSelector()
-        for worker in pool:
-            selector.register(worker.process.stdout, selectors.EVENT_READ, worker)  # type: ignore[arg-type]
-        busy = 0
-        try:
-            for worker in pool:
-                yield self._give(worker, pending, pool)
-                busy += 1
-            while busy:
-                for key, _ in selector.select():
-                    worker = key.data
-                    data = os.read(key.fd, 1 << 20)
-                    if not data:
-                        selector.unregister(key.fileobj)
-                        code = worker.stop(patience=5)
-                        if worker.job is not None:
-                            yield Finished(worker.job.trial, _died(code))
-                            busy -= 1
-                        if pending:
-                            fresh = pool[worker.number] = self._start(worker.number, log)
-                            selector.register(fresh.process.stdout, selectors.EVENT_READ, fresh)  # type: ignore[arg-type]
-                            yield self._give(fresh, pending, pool)
-                            busy += 1
-                        continue
-                    *lines, worker.unread = (worker.unread + data).split(b"\n")
-                    for line in lines:
-                        event = json.loads(line)
-                        if event["event"] == "progress" and worker.job is not None:
-                            yield Progressed(
-                                worker.job.trial, event["step"], event["steps"], event["loss"]
-                            )
-                        elif event["event"] == "finished":
-                            finished, worker.job = worker.job, None
-                            assert finished is not None
-                            # The next job goes out first: the worker need not wait for the store.
-                            following = self._give(worker, pending, pool) if pending else None
-                            busy -= following is None
-                            yield Finished(finished.trial, decode_outcome(event["outcome"]))
-                            if following:
-                                yield following
-        finally:
-            selector.close()
-            for worker in pool:
-                worker.stop()
+        return _Pool(jobs, self._time_limit).run(self._workers) if jobs else iter(())
 
-    def _start(self, number: int, log: Path) -> _Worker:
-        with open(log, "ab") as stderr:
+
+class _Pool:
+    """The workers that carry out `jobs`."""
+
+    def __init__(self, jobs: Sequence[Job], time_limit: float | None):
+        self._schedule = Schedule((job.trial.shape, job) for job in jobs)
+        self._store = jobs[0].store.resolve()
+        self._time_limit = time_limit
+        self._workers: dict[int, _Worker] = {}
+        self._selector = selectors.DefaultSelector()
+
+    def run(self, workers: int) -> Iterator[Event]:
+        try:
+            for number in range(min(workers, len(self._schedule))):
+                yield self._hire(number)
+            looked = time.monotonic()
+            while any(worker.job for worker in self._workers.values()):
+                for key, _ in self._selector.select(ROUND_SECONDS):
+                    yield from self._listen(key.data)
+                if time.monotonic() - looked > ROUND_SECONDS:
+                    yield from self._look_round()
+                    looked = time.monotonic()
+        finally:
+            for worker in self._workers.values():
+                worker.stop()
+                worker.channel.close()
+            self._selector.close()
+            _trim(self._log)
+
+    @property
+    def _log(self) -> Path:
+        return self._store / "worker.log"
+
+    def _hire(self, number: int) -> Started:
+        """Start a worker and give it a job."""
+        ours, theirs = socket.socketpair()
+        # Jobs and events have a channel of their own: whatever prints goes to the log.
+        with theirs, open(self._log, "ab") as log:
             process = subprocess.Popen(
-                # -P: modules come from the environment, not from the current folder.
-                [sys.executable, "-P", "-m", "recombine.lab.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
+                # -P: modules come from the environment, not from whatever folder this is.
+                [sys.executable, "-P", "-m", "recombine.lab.worker",
+                 str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[theirs.fileno()],
                 env=_environment(),
                 # Ctrl-C goes to the engine, which stops its workers cleanly.
                 start_new_session=True,
-            )
-        return _Worker(number, process)
+            )  # fmt: skip
+        worker = self._workers[number] = _Worker(number, process, ours)
+        self._selector.register(ours, selectors.EVENT_READ, worker)
+        return self._give(worker)
 
-    def _give(self, worker: _Worker, pending: list[Job], pool: list[_Worker]) -> Started:
-        """Hand `worker` the pending job that suits it best."""
-        taken = {w.shape for w in pool if w.job is not None and w is not worker}
-        own = [job for job in pending if job.trial.shape == worker.shape]
-        free = [job for job in pending if job.trial.shape not in taken]
-        job = (own or free or pending)[0]
-        pending.remove(job)
-        worker.job, worker.shape = job, job.trial.shape
+    def _give(self, worker: _Worker) -> Started:
+        """Hand `worker` the waiting job that suits it best."""
+        taken = {w.shape for w in self._workers.values() if w.job is not None and w is not worker}
+        worker.shape, job = self._schedule.take(worker.shape, taken)
+        worker.job = job
+        if worker.ready:
+            worker.since = time.monotonic()
         message = {
             "trial": {f.name: getattr(job.trial, f.name) for f in fields(job.trial)},
             "study": job.study,
-            "store": str(job.store.resolve()),
+            "store": str(self._store),
         }
-        assert worker.process.stdin is not None
-        with suppress(BrokenPipeError):  # its end is read as the end of its output
-            worker.process.stdin.write(json.dumps(message).encode() + b"\n")
-            worker.process.stdin.flush()
+        with suppress(BrokenPipeError, ConnectionResetError):  # its end is heard on the channel
+            worker.channel.sendall(lines.encode(message))
         return Started(job.trial, worker.number)
 
+    def _listen(self, worker: _Worker) -> Iterator[Event]:
+        data = worker.receive()
+        if not data:
+            yield from self._replace(worker, patience=5)
+        for line in worker.arrived.feed(data):
+            message, job = lines.decode(line), worker.job
+            if message.get("event") == "ready":
+                worker.ready, worker.since = True, time.monotonic()
+            elif job is None or message.get("trial") != job.trial.id:
+                continue  # of nothing that it was asked for
+            elif message["event"] == "progress":
+                yield Progressed(job.trial, message["step"], message["steps"], message["loss"])
+            elif message["event"] == "finished":
+                worker.job = None
+                # The next job goes out first: the worker need not wait for the store.
+                following = self._give(worker) if self._schedule else None
+                yield Finished(job.trial, decode_outcome(message["outcome"]))
+                if following:
+                    yield following
 
-def _died(code: int) -> Outcome:
-    how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-    reason = f"the worker process ended by {how}; see worker.log in the store"
+    def _look_round(self) -> Iterator[Event]:
+        """See to workers that say nothing: late, or ended while a child holds their channel."""
+        _trim(self._log)
+        for worker in list(self._workers.values()):
+            if worker.process.poll() is not None:
+                yield from self._replace(worker)
+            elif self._time_limit is not None and worker.job is not None:
+                grace = 0 if worker.ready else START_SECONDS
+                if time.monotonic() - worker.since > self._time_limit + grace:
+                    limit = duration(self._time_limit)
+                    yield from self._replace(worker, f"it took longer than its limit of {limit}")
+
+    def _replace(self, worker: _Worker, reason: str = "", patience: float = 0) -> Iterator[Event]:
+        """End `worker`, say what became of its job, and put another in its place."""
+        self._selector.unregister(worker.channel)
+        del self._workers[worker.number]
+        code = worker.stop(patience)
+        if worker.job is not None:
+            trial, outcome = worker.job.trial, _failed(reason or _ending(code))
+            for message in worker.rest():
+                if message.get("event") == "finished" and message.get("trial") == trial.id:
+                    outcome = decode_outcome(message["outcome"])
+            yield Finished(trial, outcome)
+        worker.channel.close()
+        if self._schedule:
+            yield self._hire(worker.number)
+
+
+def _trim(log: Path) -> None:
+    """Keep the end of a log that is too long. What is being written to it meanwhile may be lost."""
+    with suppress(OSError), open(log, "r+b") as file:
+        if file.seek(0, os.SEEK_END) > LOG_BYTES:
+            file.seek(-LOG_BYTES // 2, os.SEEK_END)
+            end = file.read(LOG_BYTES // 2)
+            file.seek(0)
+            file.write(b"(the beginning was left out)\n" + end)
+            file.truncate()
+
+
+def _ending(code: int) -> str:
+    try:
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    except ValueError:  # signals beyond the first 31 have no names
+        how = f"signal {-code}"
+    return f"the worker process ended by {how}; see worker.log in the store"
+
+
+def _failed(reason: str) -> Outcome:
     return Outcome("failed", reason, {}, {}, None, 0, 0.0, 0.0, provenance())
 
 

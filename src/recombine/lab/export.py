@@ -1,40 +1,98 @@
 """Export of results as one table in a file."""
 
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import UserError, nearest
+from .scratch import scratch
 from .store import Store
 
-SUFFIXES = (".parquet", ".csv")
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+BATCH_ROWS = 50_000
+"""How many rows are held in memory at a time."""
 
 
 def export_measurements(store: Store, to: Path) -> int:
-    """Write every measurement of `store` to `to` (Parquet or CSV). Returns the number of rows."""
+    """Write every measurement of `store` to `to` (Parquet or CSV). Returns the number of rows.
+
+    The file is there as a whole or not at all, and all of it is from one state of the store.
+    """
     import polars
 
-    if to.suffix not in SUFFIXES:
+    to = to.expanduser()
+    if to.suffix not in WRITERS:
         raise UserError(
-            f"--to {to}: the file must end in {' or '.join(SUFFIXES)}:"
-            f" {nearest(to.suffix, SUFFIXES)}"
+            f"--to {to}: the file ends in {' or '.join(WRITERS)}, {nearest(to.suffix, WRITERS)}"
         )
     if not to.parent.is_dir():
         raise UserError(f"--to {to}: there is no folder {to.parent}")
+    rows = 0
+
+    def counted() -> "Iterator[DataFrame]":
+        nonlocal rows
+        for batch in _batches(store):
+            rows += len(batch)
+            yield batch
+
+    try:
+        with scratch(to.parent, ".export-") as folder:
+            file = folder / "whole"
+            WRITERS[to.suffix](counted(), file)
+            file.replace(to)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise UserError(f"--to {to}: it cannot be written ({_reason(error)})") from None
+    return rows
+
+
+def _batches(store: Store) -> "Iterator[DataFrame]":
+    """All measurements, some at a time; at least one table, which may be empty."""
+    import polars
+
     schema = {
         "study": polars.String, "preset": polars.String, "overrides": polars.String,
         "condition": polars.String, "seed": polars.Int64, "trial": polars.String,
         "kind": polars.String, "name": polars.String, "x": polars.Float64,
         "value": polars.Float64,
     }  # fmt: skip
-    table = polars.DataFrame(list(store.measurements()), schema=schema)
-    temporary = to.with_name(f".{to.name}.tmp")
-    try:
-        if to.suffix == ".parquet":
-            table.write_parquet(temporary)
-        else:
-            table.write_csv(temporary)
-        temporary.replace(to)
-    except OSError as error:
-        raise UserError(f"--to {to}: {error.strerror}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    return len(table)
+    rows = store.measurements()
+    batch = list(islice(rows, BATCH_ROWS))
+    yield polars.DataFrame(batch, schema=schema)
+    while batch := list(islice(rows, BATCH_ROWS)):
+        yield polars.DataFrame(batch, schema=schema)
+
+
+def _write_csv(batches: "Iterator[DataFrame]", file: Path) -> None:
+    with open(file, "wb") as out:
+        for i, batch in enumerate(batches):
+            batch.write_csv(out, include_header=i == 0)
+
+
+def _write_parquet(batches: "Iterator[DataFrame]", file: Path) -> None:
+    """By way of one file per batch: Polars joins files without having all of them in memory."""
+    import polars
+
+    parts = []
+    for i, batch in enumerate(batches):
+        parts.append(file.with_name(f"{i}.parquet"))
+        batch.write_parquet(parts[-1])
+    polars.scan_parquet(parts).sink_parquet(file)
+
+
+WRITERS: Mapping[str, "Callable[[Iterator[DataFrame], Path], None]"] = {
+    ".parquet": _write_parquet,
+    ".csv": _write_csv,
+}
+
+
+def _reason(error: Exception) -> str:
+    """What the operating system says, of which Polars makes a part of a sentence of its own."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    number = re.search(r"os error (\d+)", str(error))
+    return os.strerror(int(number[1])) if number else str(error)

@@ -18,9 +18,10 @@ from rich.progress import (
 from rich.text import Text
 
 from .engine import Event, Finished, Progressed, Started
-from .words import duration
+from .words import duration, printable
 
 PLAIN_SECONDS = 10.0
+DRAW_SECONDS = 0.1
 
 
 class _TimeLeft(ProgressColumn):
@@ -35,6 +36,17 @@ class _TimeLeft(ProgressColumn):
         return Text(f"{duration(left)} left" if left else "", style="cyan")
 
 
+class _Bars(Progress):
+    """Bars that are drawn by the clock, not for every trial that comes and goes."""
+
+    _drawn = 0.0
+
+    def refresh(self) -> None:
+        if time.monotonic() - self._drawn > DRAW_SECONDS:
+            self._drawn = time.monotonic()
+            super().refresh()
+
+
 class RunProgress:
     """Shows the events of a run; use it as a context manager and pass it as `on_event`."""
 
@@ -46,7 +58,7 @@ class RunProgress:
         self._shares: dict[str, float] = {}
         self._bars: Progress | None = None
         if console.is_terminal:
-            self._bars = Progress(
+            self._bars = _Bars(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
@@ -82,7 +94,7 @@ class RunProgress:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Progressed):
-            self._shares[event.trial.id] = event.step / event.steps
+            self._shares[event.trial.id] = event.step / max(event.steps, 1)
         elif isinstance(event, Finished):
             self._shares.pop(event.trial.id, None)
             self._done += 1
@@ -90,7 +102,7 @@ class RunProgress:
                 self._failed += 1
                 where = " ".join((event.trial.study, event.trial.label, f"seed {event.trial.seed}"))
                 text = f"{event.outcome.status}: {where}: {event.outcome.reason}"
-                self._console.print(text, style="red", markup=False, soft_wrap=True)
+                self._console.print(printable(text), style="red", markup=False, soft_wrap=True)
         if self._bars:
             self._show(event, self._bars)
         elif time.monotonic() - self._told > PLAIN_SECONDS or self._done == self._total:
@@ -105,9 +117,8 @@ class RunProgress:
         trial = event.trial
         if isinstance(event, Started):
             label = f" [dim]{escape(trial.label)}[/]" if trial.label else ""
-            self._rows[trial.id] = bars.add_task(
-                f"{trial.study}{label} seed {trial.seed}", total=None, note="starting"
-            )
+            name = printable(f"{escape(trial.study)}{label} seed {trial.seed}")
+            self._rows[trial.id] = bars.add_task(name, total=None, note="starting")
         elif isinstance(event, Progressed):
             note = "" if event.loss is None else f"loss {event.loss:.4g}"
             bars.update(self._rows[trial.id], completed=event.step, total=event.steps, note=note)

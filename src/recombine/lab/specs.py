@@ -27,7 +27,9 @@ def kind_of(hint: Any) -> type[AbstractSpec] | None:
 def spec_class(text: str, kind: type[AbstractSpec]) -> type:
     """The class that `text` names: a known spec of the kind, or a class in a file."""
     if found := IN_FILE.fullmatch(text):
-        return _class_in_file(Path(found["path"]).expanduser(), found["name"])
+        spec = _class_in_file(Path(found["path"]).expanduser(), found["name"])
+        kind.register(spec)  # it need not derive from the kind to be one
+        return spec
     if text.endswith(".py"):
         raise UserError(f"{text}: name the class too, {text}:NAME; {_offered(Path(text))}")
     known = known_specs(kind)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,9 @@ from .results import Record, Results
 from .settings import canonical
 from .study import Trial
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, SCHEMA_VERSION)
+"""Formats that can be read. Writing to an older one brings it up to date."""
 SCHEMA = """
 CREATE TABLE provenance (
     id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE
@@ -50,7 +52,7 @@ CREATE TABLE curves (
 );
 CREATE TABLE arrays (
     trial TEXT PRIMARY KEY REFERENCES trials (id), file TEXT NOT NULL, sha256 TEXT NOT NULL,
-    names TEXT NOT NULL
+    size INTEGER NOT NULL, changed INTEGER NOT NULL, names TEXT NOT NULL
 );
 CREATE TABLE claims (
     study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL, claim TEXT NOT NULL,
@@ -58,6 +60,34 @@ CREATE TABLE claims (
     PRIMARY KEY (study, preset, overrides, claim)
 );
 """
+
+
+class ArrayFile(NamedTuple):
+    """The file that holds a trial's arrays, as it was written."""
+
+    file: str
+    """Its path, relative to the store."""
+    sha256: str
+    size: int
+    changed: int
+    """When it was written, in nanoseconds: a file with another time is read to be verified."""
+    names: tuple[str, ...]
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the file is in the store `folder` as it was written."""
+        path = folder / self.file
+        try:
+            found = path.stat()
+            if found.st_size != self.size:
+                return False
+            return found.st_mtime_ns == self.changed or _sha256(path) == self.sha256
+        except OSError:
+            return False
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -70,8 +100,7 @@ class Outcome:
     """Why the trial did not finish; empty if it did."""
     metrics: dict[str, float]
     curves: dict[str, tuple[np.ndarray, np.ndarray]]
-    arrays: tuple[str, str, tuple[str, ...]] | None
-    """The arrays' file (relative to the store), its checksum and their names."""
+    arrays: ArrayFile | None
     steps: int
     seconds: float
     compile_seconds: float
@@ -96,12 +125,13 @@ class Settings:
     overrides: dict[str, Any]
 
 
-def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]):
-    """Write a trial's arrays to the store `folder`. Returns file, checksum and names."""
+def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]) -> ArrayFile:
+    """Write a trial's arrays under the store `folder`."""
     content = pack(arrays)
     file = f"arrays/{trial}.npz"
     write_atomically(folder / file, content)
-    return file, sha256(content).hexdigest(), tuple(arrays)
+    changed = (folder / file).stat().st_mtime_ns
+    return ArrayFile(file, sha256(content).hexdigest(), len(content), changed, tuple(arrays))
 
 
 def now() -> str:
@@ -143,6 +173,7 @@ class Store:
                     for statement in SCHEMA.split(";"):
                         database.execute(statement)
                     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                _bring_up_to_date(database, folder)
             _check_version(database, folder)
         return cls(folder, database)
 
@@ -238,10 +269,11 @@ class Store:
                 ],
             )
             if outcome.arrays is not None:
-                file, checksum, names = outcome.arrays
+                *place, names = outcome.arrays
                 self._db.execute(
-                    "INSERT INTO arrays VALUES (?, ?, ?, ?)",
-                    (trial.id, file, checksum, canonical(list(names))),
+                    "INSERT INTO arrays (trial, file, sha256, size, changed, names)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    (trial.id, *place, canonical(list(names))),
                 )
 
     def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
@@ -257,10 +289,33 @@ class Store:
 
     # Reading
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within is one state of the store, whatever is written to it meanwhile.
+
+        A read inside of another belongs to the state of the outer one.
+        """
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.rollback()
+
     def finished(self, trials: Sequence[Trial]) -> set[str]:
-        """The identities of those `trials` that are done."""
-        done = {row[0] for row in self._db.execute("SELECT id FROM trials WHERE status = 'done'")}
-        return done & {t.id for t in trials}
+        """The identities of those `trials` that are done, and whose arrays are as they were."""
+        asked = {t.id for t in trials}
+        rows = self._db.execute(
+            "SELECT id, file, sha256, size, changed FROM trials LEFT JOIN arrays ON trial = id"
+            " WHERE status = 'done'"
+        ).fetchall()
+
+        def whole(file: str | None, sha256: str, size: int, changed: int) -> bool:
+            return file is None or ArrayFile(file, sha256, size, changed, ()).is_whole(self.folder)
+
+        return {trial for trial, *place in rows if trial in asked and whole(*place)}
 
     def references(self) -> list[str]:
         """Where each study was last loaded from, in the order of their first runs."""
@@ -284,28 +339,29 @@ class Store:
         where = "study = ? AND preset = ? AND overrides = ? AND code = ?"
         chosen = (study, settings.preset, canonical(settings.overrides), code)
         metrics: dict[str, dict[str, float]] = {}
-        for trial, name, value in self._db.execute(
-            "SELECT trial, name, value FROM metrics"
-            f" WHERE trial IN (SELECT id FROM trials WHERE {where})", chosen
-        ):  # fmt: skip
-            metrics.setdefault(trial, {})[name] = value
-        records = [
-            Record(
-                id=row[0],
-                condition=json.loads(row[1]),
-                config=json.loads(row[2]),
-                seed=row[3],
-                metrics=metrics.get(row[0], {}),
-                seconds=row[4],
-                compile_seconds=row[5],
-                read_curve=partial(self._curve, row[0]),
-                read_array=partial(self._array, row[0]),
-            )
-            for row in self._db.execute(
-                "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"
-                f" WHERE {where} AND status = 'done' ORDER BY rowid", chosen
-            )
-        ]  # fmt: skip
+        with self.snapshot():
+            for trial, name, value in self._db.execute(
+                "SELECT trial, name, value FROM metrics"
+                f" WHERE trial IN (SELECT id FROM trials WHERE {where})", chosen
+            ):  # fmt: skip
+                metrics.setdefault(trial, {})[name] = value
+            records = [
+                Record(
+                    id=row[0],
+                    condition=json.loads(row[1]),
+                    config=json.loads(row[2]),
+                    seed=row[3],
+                    metrics=metrics.get(row[0], {}),
+                    seconds=row[4],
+                    compile_seconds=row[5],
+                    read_curve=partial(self._curve, row[0]),
+                    read_array=partial(self._array, row[0]),
+                )
+                for row in self._db.execute(
+                    "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"
+                    f" WHERE {where} AND status = 'done' ORDER BY rowid", chosen
+                )
+            ]  # fmt: skip
         return Results(study, settings.preset, settings.overrides, tuple(records))
 
     def failures(self, study: str, settings: Settings, code: str = "") -> list[Failure]:
@@ -339,19 +395,20 @@ class Store:
         """One row per measurement: every metric, and every point of every curve."""
         columns = "t.study, t.preset, t.overrides, t.condition, t.seed, t.id"
         names = ("study", "preset", "overrides", "condition", "seed", "trial")
-        for *head, name, value in self._db.execute(
-            f"SELECT {columns}, m.name, m.value FROM metrics m JOIN trials t ON t.id = m.trial"
-            " WHERE t.status = 'done' ORDER BY t.study, t.id, m.name"
-        ):
-            row = dict(zip(names, head, strict=True))
-            yield row | {"kind": "metric", "name": name, "x": None, "value": value}
-        for *head, name, x, y in self._db.execute(
-            f"SELECT {columns}, c.name, c.x, c.y FROM curves c JOIN trials t ON t.id = c.trial"
-            " WHERE t.status = 'done' ORDER BY t.study, t.id, c.name"
-        ):
-            row = dict(zip(names, head, strict=True)) | {"kind": "curve", "name": name}
-            for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
-                yield row | {"x": float(xi), "value": float(yi)}
+        with self.snapshot():
+            for *head, name, value in self._db.execute(
+                f"SELECT {columns}, m.name, m.value FROM metrics m JOIN trials t ON t.id = m.trial"
+                " WHERE t.status = 'done' ORDER BY t.study, t.id, m.name"
+            ):
+                row = dict(zip(names, head, strict=True))
+                yield row | {"kind": "metric", "name": name, "x": None, "value": value}
+            for *head, name, x, y in self._db.execute(
+                f"SELECT {columns}, c.name, c.x, c.y FROM curves c JOIN trials t ON t.id = c.trial"
+                " WHERE t.status = 'done' ORDER BY t.study, t.id, c.name"
+            ):
+                row = dict(zip(names, head, strict=True)) | {"kind": "curve", "name": name}
+                for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
+                    yield row | {"x": float(xi), "value": float(yi)}
 
     def _curve(self, trial: str, name: str) -> tuple[np.ndarray, np.ndarray]:
         row = self._db.execute(
@@ -369,7 +426,10 @@ class Store:
             raise KeyError(f"trial {trial} has no arrays")
         content = (self.folder / row[0]).read_bytes()
         if sha256(content).hexdigest() != row[1]:
-            raise Damaged(f"{self.folder / row[0]} does not match its checksum")
+            raise Damaged(
+                f"{self.folder / row[0]} does not match its checksum:"
+                " delete it and run the study again"
+            )
         return unpack(content)[name]
 
 
@@ -379,11 +439,25 @@ def _tables(database: sqlite3.Connection) -> list[str]:
 
 def _check_version(database: sqlite3.Connection, folder: Path) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version != SCHEMA_VERSION:
+    if version not in READABLE:
         raise UserError(
             f"the store {folder} has format {version}, this version of recombine reads"
-            f" {SCHEMA_VERSION}: choose another with --store"
+            f" {' and '.join(map(str, READABLE))}: choose another with --store"
         )
+
+
+def _bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
+    """Give a store of format 1 what format 2 has: the sizes of files of arrays."""
+    if database.execute("PRAGMA user_version").fetchone() != (1,):
+        return
+    for column in ("size", "changed"):
+        database.execute(f"ALTER TABLE arrays ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    for trial, file in database.execute("SELECT trial, file FROM arrays").fetchall():
+        path = folder / file
+        size = path.stat().st_size if path.is_file() else 0
+        # No file changed at time 0: its checksum is looked at when it is next asked for.
+        database.execute("UPDATE arrays SET size = ? WHERE trial = ?", (size, trial))
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Counts and times in words."""
+"""Counts and times in words, and words that can be written."""
 
 
 def count(n: int, word: str) -> str:
@@ -17,3 +17,8 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def printable(text: str) -> str:
+    """`text`, with an escape for what no file and no database takes: half a surrogate pair."""
+    return text.encode("utf-8", "backslashreplace").decode()

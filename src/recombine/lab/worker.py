@@ -1,24 +1,30 @@
 """A worker: a process that carries out trials one after another.
 
-It reads jobs as lines of JSON on standard input and writes events as lines of JSON on standard
-output, so it can be started by any engine on any machine that sees the store's folder.
+It reads jobs and writes events as lines of JSON on a channel of its own: a trial may print, and
+finds nothing on standard input.
 """
 
 import base64
-import json
 import os
+import signal
+import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from .store import Outcome, write_arrays
+from . import lines
+from .memory import make_room
+from .store import ArrayFile, Outcome, write_arrays
 from .study import Trial
+from .words import printable
 
 REPORT_SECONDS = 0.2
 
@@ -39,12 +45,15 @@ def decode_outcome(document: dict[str, Any]) -> Outcome:
     def array(text: str) -> np.ndarray:
         return np.frombuffer(base64.b64decode(text), "<f8")
 
-    curves = {name: (array(x), array(y)) for name, (x, y) in document["curves"].items()}
+    curves = {printable(n): (array(x), array(y)) for n, (x, y) in document["curves"].items()}
     arrays = document["arrays"]
-    return Outcome(
-        **document
-        | {"curves": curves, "arrays": arrays and (arrays[0], arrays[1], tuple(arrays[2]))}
-    )
+    changes = {
+        "reason": printable(document["reason"]),
+        "metrics": {printable(name): value for name, value in document["metrics"].items()},
+        "curves": curves,
+        "arrays": arrays and ArrayFile._make([*arrays[:-1], tuple(arrays[-1])]),
+    }
+    return Outcome(**document | changes)
 
 
 class _CompileClock:
@@ -81,12 +90,12 @@ def perform(
         study = load(study_reference)
         with jax.enable_x64(study.float64):
             config = from_plain(study.config, trial.config)
-            study.trial(config, jax.random.key(trial.seed), recorder)
+            _call(study.trial, config, jax.random.key(trial.seed), recorder)
         if recorder.arrays:
             arrays = write_arrays(folder, trial.id, recorder.arrays)
     except Diverged as error:
         status, reason = "diverged", str(error)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"
         status, reason = "failed", f"{type(error).__name__}: {error} ({where})"
@@ -105,34 +114,85 @@ def perform(
     )
 
 
-def _read_jobs() -> "SimpleQueue[dict[str, Any]]":
-    """Jobs from standard input. When it closes, the engine has ended, and this process exits."""
+def _call(trial: Any, *arguments: Any) -> None:
+    """Call a trial function. If it forks, only the process that was asked comes back from it."""
+    asked = os.getpid()
+    try:
+        trial(*arguments)
+    finally:
+        if os.getpid() != asked:
+            error = sys.exception()
+            code = error.code if isinstance(error, SystemExit) else error is not None
+            os._exit(code if isinstance(code, int) else 1)
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel end this process when `parent` ends, whatever a trial is doing then."""
+    if sys.platform == "linux":
+        import ctypes
+
+        PR_SET_PDEATHSIG = 1
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before it was asked for
+            os._exit(0)
+
+
+def _read_jobs(channel: socket.socket) -> "SimpleQueue[dict[str, Any]]":
+    """Jobs from the channel. When it closes, the engine is gone, and so is this process."""
     jobs: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def read() -> None:
-        for line in sys.stdin:
-            jobs.put(json.loads(line))
+        arrived = lines.Lines()
+        while data := channel.recv(1 << 16):
+            for line in arrived.feed(data):
+                jobs.put(lines.decode(line))
         os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
     return jobs
 
 
-def main() -> None:
-    """Serve jobs until standard input closes."""
-    jobs = _read_jobs()
-    # Only events go to the original standard output; everything printed goes to the log.
-    events = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
+def _start_anew(descriptor: int, parent: int, job: dict[str, Any]) -> NoReturn:
+    """Become a new process, with nothing in its memory, that begins with `job`."""
+    with tempfile.TemporaryFile() as file:
+        file.write(lines.encode(job))
+        file.seek(0)
+        for kept in (descriptor, file.fileno()):
+            os.set_inheritable(kept, True)
+        numbers = map(str, (descriptor, parent, file.fileno()))
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "recombine.lab.worker", *numbers])
+
+
+def main(descriptor: int, parent: int, first: int | None = None) -> None:
+    """Serve jobs from the channel `descriptor` until it closes or the process `parent` ends.
+
+    The job in the file `first`, if there is one, comes before those.
+    """
+    _end_with(parent)
+    os.set_inheritable(descriptor, False)
+    channel = socket.socket(fileno=descriptor)
+    # A fork must neither speak for its parent nor keep the channel open after it.
+    void = os.open(os.devnull, os.O_RDWR)
+    os.register_at_fork(after_in_child=lambda: os.dup2(void, descriptor, inheritable=False))
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+    jobs = _read_jobs(channel)
 
     def send(**event: Any) -> None:
-        events.write(json.dumps(event) + "\n")
+        channel.sendall(lines.encode(event))
 
     clock = _CompileClock()
     send(event="ready")
+    if first is not None:
+        with os.fdopen(first, "rb") as file:
+            jobs.put(lines.decode(file.read()))
+    shape = None
     while True:
         job = jobs.get()
         trial = Trial(**job["trial"])
+        if shape not in (None, trial.shape) and not make_room():
+            _start_anew(descriptor, parent, job)
+        shape = trial.shape
         reported = 0.0
 
         def listener(step: int, steps: int, loss: float | None, trial=trial) -> None:
@@ -142,8 +202,12 @@ def main() -> None:
                 send(event="progress", trial=trial.id, step=step, steps=steps, loss=loss)
 
         outcome = perform(trial, job["study"], Path(job["store"]), clock, listener)
-        send(event="finished", trial=trial.id, outcome=encode_outcome(outcome))
+        try:
+            send(event="finished", trial=trial.id, outcome=encode_outcome(outcome))
+        except TypeError as error:  # a name that is no string
+            outcome = replace(outcome, status="failed", reason=str(error), metrics={}, curves={})
+            send(event="finished", trial=trial.id, outcome=encode_outcome(outcome))
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,10 +36,20 @@ class Unreadable:
     reason: str
 
 
-def write_report(store: Store, out: str | Path) -> Path:
+def write_report(
+    store: Store,
+    out: str | Path,
+    on_left_out: Callable[[str, str], None] = lambda reference, reason: None,
+) -> Path:
     """Write a site of everything in `store` to the folder `out`.
 
     An earlier report in that folder is replaced; a folder of anything else is refused.
+
+    **Arguments:**
+
+    - `store`: what the report shows, in the state in which it is now.
+    - `out`: a folder.
+    - `on_left_out`: told of every study that cannot be shown: what it was loaded from, and why.
 
     **Returns:**
 
@@ -47,7 +57,10 @@ def write_report(store: Store, out: str | Path) -> Path:
     """
     target = Path(out).resolve()
     refuse_foreign(target)
-    pages, unreadable = _gather(store)
+    with store.snapshot():
+        pages, unreadable = _gather(store)
+    for study in unreadable:
+        on_left_out(study.reference, study.reason)
     written = datetime.now(UTC)
     with replacing(target) as folder:
         _write_assets(folder / "assets")
@@ -74,7 +87,7 @@ def write_report(store: Store, out: str | Path) -> Path:
         )  # fmt: skip
         _write(folder / "index.html", html)
         document = _document(pages, addresses, written)
-        _write(folder / "data.json", json.dumps(document, indent=1, allow_nan=False))
+        _write(folder / "data.json", json.dumps(document, indent=1, allow_nan=False, default=str))
     return Path(out) / "index.html"
 
 
@@ -132,7 +145,8 @@ def _write_data(folder: Path, address: str, drawing: Drawing) -> str:
 
 def _write(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
+    # What a study contains may be text that no file takes: half a surrogate pair.
+    path.write_text(content, encoding="utf-8", errors="backslashreplace")
 
 
 def _write_assets(folder: Path) -> None:

@@ -1,17 +1,17 @@
-"""The report's folder: other folders are never overwritten, and a report is never half written."""
+"""The folder that a report goes to: never somebody else's, and mended by the next report."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import UserError
+from ..scratch import scratch
 
 MARKER = ".recombine-report"
-"""The file that marks a folder as a report."""
-ENTRIES = (MARKER, "assets", "data", "studies", "data.json", "index.html")
-"""The entries of a report. Anything else in the folder (a `.git`, say) stays."""
+"""Its presence says that a folder is a report of ours. It comes first and never goes."""
+ENTRIES = ("assets", "data", "studies", "data.json", "index.html")
+"""All that a report consists of. Whatever else lies in the folder (a `.git`, say) stays."""
 
 
 def refuse_foreign(out: Path) -> None:
@@ -31,25 +31,20 @@ def replacing(out: Path) -> Iterator[Path]:
     """A new folder beside `out`, whose entries replace those of `out` at the end."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    new, old = stage / "new", stage / "old"
-    try:
-        new.mkdir()
-        old.mkdir()
-        yield new
-        (new / MARKER).touch()
-        out.mkdir(exist_ok=True)
-        for entry in ENTRIES:
-            if (out / entry).exists():
-                shutil.move(out / entry, old / entry)
-            if (new / entry).exists():
-                shutil.move(new / entry, out / entry)
+        with scratch(out.parent, f".{out.name}-") as stage:
+            new, old = stage / "new", stage / "old"
+            new.mkdir()
+            old.mkdir()
+            yield new
+            out.mkdir(exist_ok=True)
+            (out / MARKER).touch()
+            for entry in ENTRIES:
+                if (out / entry).exists():
+                    shutil.move(out / entry, old / entry)
+                if (new / entry).exists():
+                    shutil.move(new / entry, out / entry)
     except OSError as error:
         raise _unwritable(out, error) from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _unwritable(out: Path, error: OSError) -> UserError:
