@@ -18,6 +18,7 @@ _MOST_DECOMPOSED = 64
 _TRACKED = 6
 _MOST_VECTORS = 150
 _MOST_BLOCKS = 6
+_SHIFT, _OLD_SHIFT = 0.98, 0.97
 _EXACT = 1e-11
 _GAP_ERROR = 1e-4
 
@@ -161,7 +162,7 @@ class _TrackedWalk:
         """Invert S - sigma R anew, with a multiple of the row sums' outer product for constants."""
         self._constant = 2 / self._rows.sum()
         S = self._S() + self._constant * np.outer(self._rows, self._rows)
-        self._sigma = 0.98 * self._mu
+        self._sigma = _SHIFT * self._mu
         while True:
             factor, failed = lapack.dpotrf(S - self._sigma * np.diag(self._rows), lower=1)
             if not failed:
@@ -173,7 +174,7 @@ class _TrackedWalk:
     def _find(self) -> None:
         """Find the slowest modes and the furthest route."""
         blocks = self._iterate(fresh=False)
-        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.97 * self._mu):
+        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < _OLD_SHIFT * self._mu):
             self._invert()
         if not blocks:
             self._iterate(fresh=True)
@@ -198,19 +199,22 @@ class _TrackedWalk:
         wanted = 1e-5
         for blocks in itertools.count(1):
             sizes, weights = np.linalg.eigh(basis.T @ images)
-            sizes, weights = sizes[::-1], weights[:, ::-1]
-            residual = images @ weights[:, 0] - sizes[0] * (basis @ weights[:, 0])
-            error = np.linalg.norm(residual) / sizes[0]
-            separation = 1 - sizes[1] / sizes[0] if len(sizes) > 1 else 1.0
+            sizes, weights = sizes[: -_TRACKED - 1 : -1], weights[:, : -_TRACKED - 1 : -1]
+            found = basis @ weights
+            errors = np.linalg.norm(images @ weights - found * sizes, axis=0) / sizes[0]
+            separation = 1 - sizes[1:] / sizes[0]
             room = min(_MOST_VECTORS, len(root) - 1) - basis.shape[1]
-            exact = bool(error < _EXACT or not room)
-            if exact or error < wanted * separation:
-                self._modes = (basis @ weights[:, : self._modes.shape[1]]) / root
+            # No other mode may turn out to be the slowest one.
+            alone = np.all((errors[1:] < separation) | (errors[1:] < _EXACT))
+            exact = bool(not room or (alone and errors[0] < _EXACT))
+            error = errors[0] / max(separation[:1].sum(), 1e-15)
+            if exact or (alone and error < wanted):
+                self._modes = found[:, : self._modes.shape[1]] / root
                 self._mu = self._sigma + 1 / sizes[0]
-                current = fresh or self._residual() < 10 * max(_EXACT, error)
+                current = fresh or self._residual() < 10 * max(_EXACT, errors[0])
                 if exact and not current:
                     break
-                if current and self._choose(error / max(separation, 1e-15), exact):
+                if current and self._choose(error, exact):
                     return blocks
                 wanted *= 1e-3
             block = images[:, -_TRACKED:][:, :room]
@@ -240,7 +244,7 @@ class _TrackedWalk:
         if exact:
             return True
         best = apart[self.furthest]
-        return np.count_nonzero(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1
+        return bool(np.sum(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1)
 
 
 def _distances(inputs: np.ndarray, outputs: np.ndarray, trained: np.ndarray) -> np.ndarray:
