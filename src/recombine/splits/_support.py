@@ -125,34 +125,6 @@ def _named(indices: np.ndarray, ndim: int) -> tuple[Module, ...]:
 
 
 @dataclass(frozen=True)
-class SpanCondition:
-    """Whether the tasks of a family span all mixtures of its modules."""
-
-    rank: int
-    num_modules: int
-
-    def __bool__(self) -> bool:
-        return self.rank == self.num_modules
-
-
-def span_condition(
-    latents: Float[ArrayLike, "tasks modules"], mask: Bool[ArrayLike, " modules"]
-) -> SpanCondition:
-    """Whether the latents of a task family span what its mask allows: rank(Z_k) = |b_k|.
-
-    **Arguments:**
-
-    - `latents`: the weights z of the modules in tasks of the family, zero outside the mask.
-    - `mask`: b_k.
-    """
-    z, b = np.asarray(latents, float), np.asarray(mask, bool)
-    outside = np.argwhere((z != 0) & ~b)
-    if len(outside):
-        raise ValueError(f"task {outside[0, 0]} uses module {outside[0, 1]}, outside its mask")
-    return SpanCondition(int(np.linalg.matrix_rank(z)), int(b.sum()))
-
-
-@dataclass(frozen=True)
 class FamilySamples:
     """Whether a task family has enough tasks to fix how its modules mix."""
 
