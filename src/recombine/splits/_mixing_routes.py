@@ -26,8 +26,8 @@ _GAP_ERROR = 1e-4
 def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Route, ...]:
     """Few routes (input, output) whose training would raise the spectral gap to `gap`.
 
-    First those that join the components; then, one at a time, the one between the domains that the
-    slowest mode of the random walk places furthest apart (a greedy choice, not the minimum).
+    First those that connect the components; then, one at a time, the one between the domains that
+    the slowest mode of the random walk places furthest apart (a greedy choice, not the minimum).
     """
     trained = np.array(mask, bool)
     routes = list(joining_routes(route_components(trained)))

@@ -36,7 +36,7 @@ class ConnectedSupport:
     unseen: tuple[Module, ...]
     """Modules that no task uses; they are in no component."""
     num_graphs: int = 1
-    """How many graphs were judged, each on its own: one a layer."""
+    """How many graphs were judged, each on its own: one per layer."""
 
     def __bool__(self) -> bool:
         return len(self.components) <= self.num_graphs
@@ -155,13 +155,13 @@ class SampleCondition:
 def discrete_sample_condition(
     latents: Float[ArrayLike, "tasks modules"], masks: Bool[ArrayLike, "families modules"]
 ) -> SampleCondition:
-    """Whether finitely many tasks are enough: d_k + 1 a family, in general position (Theorem 9).
+    """Whether finitely many tasks are enough: d_k + 1 per family, in general position (Theorem 9).
 
     A family with d_k modules needs d_k + 1 tasks in its span of which every d_k are linearly
     independent: {0}, {1} and {0, 1} together are enough for modules 0 and 1; {0, 1} alone is not. A
     single module needs one task, the others are its multiples.
 
-    The search for such tasks is exhaustive: quick for tasks drawn at random and for few tasks a
+    The search for such tasks is exhaustive: quick for tasks drawn at random and for few tasks per
     family, exponential in the number of modules at worst.
     """
     z, b = np.asarray(latents, float), checked_codes(masks)[:, 0]
