@@ -18,9 +18,9 @@ def joining_combinations(
     """The fewest combinations that connect all components and the unseen values of every factor.
 
     A combination of F factors connects a hub to at most F - 1 others, at most one unseen value of
-    each factor among them. So it takes at least (components - 1 + unseen) / (F - 1) combinations, and at
-    least as many as one factor has unseen values. Serving the factors with the most unseen values
-    first, and components where none is left, takes no more than that.
+    each factor among them. So it takes at least (components - 1 + unseen) / (F - 1)
+    combinations, and at least as many as one factor has unseen values. Serving the factors with the
+    most unseen values first, and components where none is left, takes no more than that.
     """
     hub, *others = sorted(components, key=lambda part: -sum(map(len, part)))
     parts, left = deque(others), [deque(values) for values in unseen]

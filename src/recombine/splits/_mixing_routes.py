@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import ArrayLike, Bool
 from scipy.linalg import blas, eigh, lapack
+from threadpoolctl import threadpool_limits
 
 from ._route_graph import Route, joining_routes, relative_singular_values, route_components
 
@@ -34,6 +35,14 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
     trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
     if 1 in trained.shape or trained.all():
         return tuple(routes)
+    # The matrices of one step are too small for threads, which would only wait for each other.
+    with threadpool_limits(1, user_api="blas"):
+        return (*routes, *_added_routes(trained, gap))
+
+
+def _added_routes(trained: np.ndarray, gap: float) -> list[Route]:
+    """The routes that raise the gap of a connected mask, which is changed in place."""
+    routes = []
     walk: _Walk
     if min(trained.shape) <= _MOST_DECOMPOSED:
         walk = _DecomposedWalk(trained)
@@ -44,7 +53,7 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
         trained[i, j] = True
         walk.add(i, j)
         routes.append((i, j))
-    return tuple(routes)
+    return routes
 
 
 class _Walk(Protocol):

@@ -96,8 +96,8 @@ class RoutingReport:
         with communities. The 134 that pass had an untrained error of at most 1.2 % of that of zero
         weights, whatever the seed; of the 67 that fail, 51 were worse, up to worse than zero
         weights. The fraction of trained routes says less. Two halves connected by a single route
-        train half of all routes and fail; one output domain that is trained with all inputs makes up for
-        nearly everything else, so that 2 M - 1 routes can do. Rings pass at about 40 %.
+        train half of all routes and fail; one output domain that is trained with all inputs makes
+        up for nearly everything else, so that 2 M - 1 routes can do. Rings pass at about 40 %.
         """
         return self.spectral_gap >= _SPECTRAL_GAP
 
