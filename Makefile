@@ -45,6 +45,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/kernel_directions.py
 	$(BIN)/python benchmarks/sequence_classifiers.py
 	$(BIN)/python benchmarks/lab.py
+	$(BIN)/python benchmarks/split_reports.py
 
 # Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench`.
 lock:

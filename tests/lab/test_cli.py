@@ -128,6 +128,7 @@ def test_show_tells_all_about_a_study():
         (("run", STUDY, "--seed-offset", "-1"), "seeds count from 0"),
         (("run", STUDY, "--seed-offset", "99999999999999999999"), "seeds count from 0"),
         (("run", STUDY, "--workers", "0"), "at least one worker"),
+        (("run", STUDY, "--time-limit", "0"), "seconds above 0"),
         (("run", STUDY, "--engine", "cloud"), "no engine 'cloud'"),
         (("run", "nosuch.py"), "no file"),
         (("run",), "STUDY"),

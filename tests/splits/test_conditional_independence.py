@@ -70,7 +70,7 @@ def test_outputs_that_share_a_coin_fail_though_no_input_leaks():
     assert np.allclose(report.coupling, 1)
     assert not report.holds
     assert not slow_holds(table)
-    assert "output 1 goes with the others: 1 bits" in str(report)
+    assert "output 1 depends on the other outputs: 1 bits" in str(report)
 
 
 def test_the_report_says_what_the_definition_says():

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recombine import splits
+from recombine.splits._masks import halves_masks, ring_masks
 
 
 def words(masks):
@@ -60,14 +61,14 @@ def test_the_last_layer_of_codes_varies_fastest():
 
 
 def test_ring_masks_are_single_modules_and_neighbours_up_to_two_apart():
-    masks = splits.ring_masks(8)
+    masks = ring_masks(8)
     expected = {frozenset({i, (i + d) % 8}) for i in range(8) for d in range(3)}
     assert len(masks) == 24
     assert {frozenset(np.flatnonzero(mask).tolist()) for mask in masks} == expected
 
 
 def test_halves_masks_never_mix_the_halves():
-    masks = splits.halves_masks(8)
+    masks = halves_masks(8)
     assert words(masks) == [
         *"01234567",
         *["01", "02", "03", "12", "13", "23", "45", "46", "47", "56", "57", "67"],
@@ -76,7 +77,7 @@ def test_halves_masks_never_mix_the_halves():
 
 @pytest.mark.parametrize("M", range(1, 8))
 def test_ring_masks_of_few_modules_are_distinct(M):
-    masks = splits.ring_masks(M, min(2, M))
+    masks = ring_masks(M, min(2, M))
     assert len(np.unique(masks, axis=0)) == len(masks)
     assert splits.connected_support(masks) or M == 1
 
@@ -93,7 +94,7 @@ def test_ring_masks_of_few_modules_are_distinct(M):
         (lambda: splits.masks_of([(-1,)], 4), "module -1"),
         (lambda: splits.masks_of([], 4), "no sets"),
         (lambda: splits.masks_of(["0", ""], 4), "empty"),
-        (lambda: splits.halves_masks(7), "even"),
+        (lambda: halves_masks(7), "even"),
         (lambda: splits.layered_codes(np.zeros((0, 3), bool), 2), "no masks"),
         (lambda: splits.layered_codes(splits.k_hot_masks(3, 1), 0), "at least one layer"),
         (lambda: splits.layered_codes(splits.up_to_k_hot_masks(16, 5), 2), "HashedCodes"),

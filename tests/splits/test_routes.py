@@ -30,18 +30,12 @@ def test_ring_offsets_are_centred_with_the_odd_one_ahead(K, offsets):
     assert set(np.flatnonzero(np.asarray(splits.ring_mask(7, K))[0])) == offsets
 
 
-def test_forward_ring_starts_at_the_domain_itself():
-    expected = [[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]]
-    np.testing.assert_array_equal(splits.forward_ring_mask(4, 2), np.array(expected, bool))
-
-
 @given(sizes(), seeds)
 @settings(max_examples=30, deadline=None)
 def test_regular_families_train_K_routes_for_every_domain(size, key):
     M, K = size
     for mask in (
         splits.ring_mask(M, K),
-        splits.forward_ring_mask(M, K),
         splits.permuted_ring_mask(M, K, key=key),
         splits.random_regular_mask(M, K, key=key),
     ):
@@ -84,7 +78,7 @@ def test_diagonal_and_full_masks():
 
 @pytest.mark.parametrize("K", [-1, 5])
 def test_more_routes_than_domains_are_refused(K):
-    for make in (splits.ring_mask, splits.forward_ring_mask, splits.diagonal_mask):
+    for make in (splits.ring_mask, splits.diagonal_mask):
         with pytest.raises(ValueError, match="between 0 and M = 4"):
             make(4, K)
     with pytest.raises(ValueError, match="between 0 and M = 4"):

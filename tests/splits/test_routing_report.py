@@ -29,7 +29,7 @@ def test_the_papers_mask_supports_zero_shot_routing():
     assert "NOT" not in report.describe()
 
 
-def test_one_route_a_domain_fails_for_lack_of_connections():
+def test_one_route_per_domain_fails_for_lack_of_connections():
     report = splits.routing_report(splits.ring_mask(10, 1))
     assert not report.supports_zero_shot
     assert not report.connected
@@ -48,7 +48,7 @@ def test_a_disconnected_mask_is_flagged_with_the_routes_that_would_join_it():
     assert report.routes_to_connect == ((3, 0),)
     text = report.describe()
     assert "inputs 0, 1, 2 with outputs 0, 1, 2; inputs 3, 4, 5 with outputs 3, 4, 5" in text
-    assert "to join them: 3 -> 0" in text
+    assert "to connect them, also train: 3 -> 0" in text
 
 
 def test_domains_without_a_route_are_named():
@@ -101,7 +101,7 @@ def test_unknown_training_is_not_held_against_a_mask():
     assert report.small_init is None
     assert report.shares is None
     assert report.supports_zero_shot
-    assert "C5 not known" in report.describe()
+    assert "C5 unknown" in report.describe()
 
 
 def test_a_full_mask_leaves_nothing_to_generalise_to():

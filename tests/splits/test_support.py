@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from recombine import splits
+from recombine.splits._support import discrete_sample_condition
 
 
 @st.composite
@@ -126,26 +127,16 @@ def test_codes_of_one_layer_are_judged_as_their_masks():
     assert not splits.connected_support(masks)
 
 
-def test_the_span_of_a_family_needs_as_many_independent_tasks_as_it_has_modules():
-    mask = np.array([True, True, False])
-    one = splits.span_condition(np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]), mask)
-    assert not one
-    assert (one.rank, one.num_modules) == (1, 2)
-    assert splits.span_condition(np.array([[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]]), mask)
-    with pytest.raises(ValueError, match="task 0 uses module 2, outside its mask"):
-        splits.span_condition(np.ones((1, 3)), mask)
-
-
 def test_pairs_with_their_single_modules_are_enough_and_pairs_alone_are_not():
     pairs = splits.masks_of(["01", "12"], 3)
-    alone = splits.discrete_sample_condition(pairs / np.sqrt(2), pairs)
+    alone = discrete_sample_condition(pairs / np.sqrt(2), pairs)
     assert not alone
     assert [(f.modules, f.directions, f.needed) for f in alone.families] == [
         ((0, 1), 1, 3),
         ((1, 2), 1, 3),
     ]
     every = np.vstack([np.eye(3, dtype=bool), pairs])
-    enough = splits.discrete_sample_condition(every.astype(float), every)
+    enough = discrete_sample_condition(every.astype(float), every)
     assert enough
     assert [f.contained for f in enough.families] == [True, True, True, False, False]
     assert all(f.directions == f.needed for f in enough.families)
@@ -154,7 +145,7 @@ def test_pairs_with_their_single_modules_are_enough_and_pairs_alone_are_not():
 def test_tasks_that_are_multiples_of_one_another_count_once():
     mask = np.ones((1, 2), bool)
     latents = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -3.0], [2.0, 0.0], [0.0, 0.0]])
-    (family,) = splits.discrete_sample_condition(latents, mask).families
+    (family,) = discrete_sample_condition(latents, mask).families
     assert family.directions == 2
     assert not family
 
@@ -162,10 +153,10 @@ def test_tasks_that_are_multiples_of_one_another_count_once():
 def test_enough_tasks_in_special_position_are_not_enough():
     mask = np.ones((1, 3), bool)
     in_a_plane = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 2, 0]]
-    (family,) = splits.discrete_sample_condition(np.array(in_a_plane, float), mask).families
+    (family,) = discrete_sample_condition(np.array(in_a_plane, float), mask).families
     assert family.directions == 5
     assert not family
-    assert splits.discrete_sample_condition(np.array([*in_a_plane, [1, 1, 1]], float), mask)
+    assert discrete_sample_condition(np.array([*in_a_plane, [1, 1, 1]], float), mask)
 
 
 @settings(deadline=None)
@@ -178,15 +169,15 @@ def test_general_position_is_found_wherever_brute_force_finds_it(latents):
         all(abs(np.linalg.det(latents[list(some)])) > 0.5 for some in combinations(chosen, d))
         for chosen in combinations(range(len(latents)), d + 1)
     )
-    condition = splits.discrete_sample_condition(latents.astype(float), np.ones((1, d), bool))
+    condition = discrete_sample_condition(latents.astype(float), np.ones((1, d), bool))
     assert bool(condition) == expected
 
 
 def test_tasks_drawn_at_random_are_in_general_position():
     rng = np.random.default_rng(0)
     mask = np.ones((1, 6), bool)
-    assert splits.discrete_sample_condition(rng.exponential(size=(7, 6)), mask)
-    assert not splits.discrete_sample_condition(rng.exponential(size=(6, 6)), mask)
+    assert discrete_sample_condition(rng.exponential(size=(7, 6)), mask)
+    assert not discrete_sample_condition(rng.exponential(size=(6, 6)), mask)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_value_that_joins_two_parts_but_occurs_nowhere_else_leaves_them_undete
     assert not report.supports_recombination
     assert report.undetermined == (("a", 0, "y"), ("b", 1, "x"))
     assert "cannot be relied on" in report.describe()
-    assert "not determined: (a, 0, y), (b, 1, x)" in report.describe()
+    assert "effects that cannot be told apart: (a, 0, y), (b, 1, x)" in report.describe()
 
 
 def test_many_new_values_are_served_with_as_few_combinations_as_possible():
@@ -148,14 +148,14 @@ def test_values_combinations_and_parts_are_named():
     assert report.describe().splitlines() == [
         "3 of 6 combinations are trained (2 colour x 3 shape). They cannot be relied on to support"
         " new ones.",
-        " NOT S1 values that are never trained: colour green",
-        " NOT S2 trained combinations fall into 2 parts that share nothing: colour red, shape disc"
+        " NOT S1 values that never occur in training: colour green",
+        " NOT S2 trained combinations form 2 components that share no value: colour red, shape disc"
         " | ring; colour blue, shape star",
-        f"     train also, to join them: {', '.join(f'({c}, {s})' for c, s in report.to_add)}",
-        " NOT S3 trained combinations cannot tell the effects of all values apart",
-        " NOT S4 only 0 of 3 tested combinations are supported",
-        "     across parts: (blue, disc), (red, star)",
-        "     with a new value: (green, disc)",
+        f"     to connect them, also train: {', '.join(f'({c}, {s})' for c, s in report.to_add)}",
+        " NOT S3 the effects of some values cannot be told apart",
+        " NOT S4 0 of 3 tested combinations are supported",
+        "     values of several components: (blue, disc), (red, star)",
+        "     a value that is not trained: (green, disc)",
     ]
 
 
@@ -167,10 +167,10 @@ def test_a_connected_table_supports_all_its_combinations():
     assert report.judge((1, 1)) == "trained"
     assert report.describe().splitlines() == [
         "3 of 4 combinations are trained (2 colour x 2 shape). They can support new ones.",
-        "  ok S1 every value is trained",
-        "  ok S2 trained combinations join all values",
-        "  ok S3 trained combinations tell the effects of values apart",
-        "  ok S4 all 1 other combinations of these values lie within one part",
+        "  ok S1 every value occurs in training",
+        "  ok S2 trained combinations connect all values",
+        "  ok S3 the effects of all values can be told apart",
+        "  ok S4 1 of 1 other combinations of these values lie within one component",
     ]
 
 
@@ -182,7 +182,8 @@ def test_without_tested_combinations_all_others_are_counted(tables):
     others = list(product(*report.trained.values))
     within = sum(report.judge(other) in ("within", "undetermined") for other in others)
     last = report.describe().splitlines()[-1]
-    assert f"{within} of {len(others) - len(train)} other" in last or f"all {within} other" in last
+    assert f"S4 {within} of {len(others) - len(train)} other" in last
+    assert last.startswith("  ok") == (within == len(others) - len(train))
 
 
 def test_long_lists_are_cut_short():

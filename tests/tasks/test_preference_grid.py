@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from recombine import splits
+from recombine.splits._masks import halves_masks, ring_masks
 from recombine.tasks import ForagingGrid, PreferenceGrid
 
 KEY = jax.random.key(0)
@@ -109,7 +110,7 @@ def test_the_supports_of_the_paper_have_its_numbers_of_masks():
     module = splits.module_hold_out(MASKS)
     assert (len(module.train), len(module.held_out)) == (63, 29)
     assert not module.train[..., -1].any()
-    ring, halves = splits.ring_masks(8), splits.halves_masks(8)
+    ring, halves = ring_masks(8), halves_masks(8)
     seen = set(map(tuple, np.concatenate([ring, halves]).tolist()))
     unseen = [mask for mask in splits.k_hot_masks(8, 2).tolist() if tuple(mask) not in seen]
     assert (len(ring), len(halves), len(unseen)) == (24, 20, 10)

@@ -40,7 +40,7 @@ class ListedCodes(AbstractCodes):
 
 
 class HashedCodes(AbstractCodes):
-    """All codes with 1 to K modules a layer, a random fraction of them held out, without a list.
+    """All codes with 1 to K modules per layer, a random fraction of them held out, without a list.
 
     Whether a code is held out is decided by a hash of it and a salt, as if a biased coin had been
     tossed once for every code. Codes are drawn from all and drawn again until they belong to the
@@ -69,7 +69,7 @@ class HashedCodes(AbstractCodes):
         """**Arguments:**
 
         - `num_modules`: M, at most 32.
-        - `K`: the most modules a layer.
+        - `K`: the most modules per layer.
         - `layers`: the number of layers.
         - `fraction`: how many codes are held out, about.
         - `held_out`: whether to draw the held-out codes instead of the trained ones.

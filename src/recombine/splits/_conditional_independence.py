@@ -36,14 +36,14 @@ class IndependenceReport:
         )
 
     def __str__(self) -> str:
-        verdict = "depends on its own input only" if self.holds else "does NOT keep to its input"
-        lines = [f"Every output {verdict}."]
+        verdict = "Every output depends" if self.holds else "NOT every output depends"
+        lines = [f"{verdict} on its own input only."]
         lines += [
             f" NOT output {i} depends on input {j}: {self.dependence[i, j]:.3g} bits"
             for i, j in self.leaks
         ]
         lines += [
-            f" NOT output {i} goes with the others: {bits:.3g} bits"
+            f" NOT output {i} depends on the other outputs: {bits:.3g} bits"
             for i, bits in enumerate(self.coupling)
             if bits > self.tolerance
         ]
@@ -61,7 +61,7 @@ def conditional_independence(
     ```python
     >>> swap = np.eye(4).reshape(2, 2, 2, 2).swapaxes(2, 3)
     >>> print(conditional_independence(swap))
-    Every output does NOT keep to its input.
+    NOT every output depends on its own input only.
      NOT output 0 depends on input 1: 1 bits
      NOT output 1 depends on input 0: 1 bits
     ```

@@ -186,7 +186,7 @@ def connected_split(
 ) -> Split:
     """Train on neighbours on a ring: a connected support (`ring_masks` in every layer).
 
-    Held out are the codes with at most K modules a layer that belong neither to this nor to
+    Held out are the codes with at most K modules per layer that belong neither to this nor to
     `disconnected_split`, so that the two have the same ones.
     """
     return _connectedness_split(num_modules, K, layers, coupling, train="ring")
@@ -197,13 +197,13 @@ def disconnected_split(
 ) -> Split:
     """Train on modules of one half at a time: a disconnected support (`halves_masks`).
 
-    Held out are the codes with at most K modules a layer that belong neither to this nor to
+    Held out are the codes with at most K modules per layer that belong neither to this nor to
     `connected_split`. There are fewer training codes than in `connected_split` (104 and 576 for two
     layers); `Split.thinned` makes them equally many.
 
     **Arguments:**
 
-    - `num_modules`, `K`, `layers`: M, the most modules a layer, and the number of layers.
+    - `num_modules`, `K`, `layers`: M, the most modules per layer, and the number of layers.
     - `coupling`: what the layers of a code have in common: the half and the number of modules, as
         in the published code; the half; or nothing, so that all products of masks are trained. Of
         no effect with one layer.

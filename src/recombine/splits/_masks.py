@@ -28,7 +28,7 @@ def masks_of(
 
     **Arguments:**
 
-    - `sets`: one set of modules a task, as numbers or as a word of digits: `"01"` is (0, 1).
+    - `sets`: one set of modules per task, as numbers or as a word of digits: `"01"` is (0, 1).
     - `num_modules`: M.
     """
     _check_modules(num_modules)

@@ -9,18 +9,18 @@ from ._additive_effects import AdditiveEffects
 from ._factors import Combination, FactorTable
 
 Part = tuple[tuple[Hashable, ...], ...]
-"""Values that combinations join: those of the first factor, of the second, ..."""
+"""Values that combinations connect: those of the first factor, of the second, ..."""
 
 
 def joining_combinations(
     components: Sequence[Part], unseen: Sequence[Sequence[Hashable]]
 ) -> tuple[Combination, ...]:
-    """Fewest combinations that join all parts and the unseen values of every factor.
+    """The fewest combinations that connect all components and the unseen values of every factor.
 
-    A combination of F factors joins a hub to at most F - 1 others, at most one unseen value of each
-    factor among them. So it takes at least (parts - 1 + unseen) / (F - 1) combinations, and at
-    least as many as one factor has unseen values. Serving the factors with the most unseen values
-    first, and parts where none is left, takes no more than that.
+    A combination of F factors connects a hub to at most F - 1 others, at most one unseen value of
+    each factor among them. So it takes at least (components - 1 + unseen) / (F - 1)
+    combinations, and at least as many as one factor has unseen values. Serving the factors with the
+    most unseen values first, and components where none is left, takes no more than that.
     """
     hub, *others = sorted(components, key=lambda part: -sum(map(len, part)))
     parts, left = deque(others), [deque(values) for values in unseen]
@@ -40,16 +40,16 @@ def joining_combinations(
 def determining_combinations(
     trained: FactorTable, joining: Sequence[Combination]
 ) -> tuple[Combination, ...]:
-    """Fewest combinations with which all combinations are determined, after those that join.
+    """The fewest combinations with which all are determined, after those that connect.
 
     Each adds at most one dimension to the span of the codes. Those of `joining` do, because a
-    combination that is determined lies within one part; and so does every other one here. The
+    combination that is determined lies within one component; and so does every other one here. The
     combinations that differ from the first one in one value span all.
 
     **Arguments:**
 
     - `trained`: the trained combinations, in a table that knows the unseen values as well.
-    - `joining`: combinations that join all parts and values.
+    - `joining`: combinations that connect all components and values.
     """
     numbers = np.concatenate([trained.numbers, trained.numbers_of(joining)])
     effects = AdditiveEffects(numbers, [len(values) for values in trained.values])

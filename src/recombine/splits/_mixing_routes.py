@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import ArrayLike, Bool
 from scipy.linalg import blas, eigh, lapack
+from threadpoolctl import threadpool_limits
 
 from ._route_graph import Route, joining_routes, relative_singular_values, route_components
 
@@ -18,6 +19,7 @@ _MOST_DECOMPOSED = 64
 _TRACKED = 6
 _MOST_VECTORS = 150
 _MOST_BLOCKS = 6
+_SHIFT, _OLD_SHIFT = 0.98, 0.97
 _EXACT = 1e-11
 _GAP_ERROR = 1e-4
 
@@ -25,14 +27,22 @@ _GAP_ERROR = 1e-4
 def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Route, ...]:
     """Few routes (input, output) whose training would raise the spectral gap to `gap`.
 
-    First those that join the components; then, one at a time, the one between the domains that the
-    slowest mode of the random walk places furthest apart (a greedy choice, not the minimum).
+    First those that connect the components; then, one at a time, the one between the domains that
+    the slowest mode of the random walk places furthest apart (a greedy choice, not the minimum).
     """
     trained = np.array(mask, bool)
     routes = list(joining_routes(route_components(trained)))
     trained[tuple(np.array(routes, int).reshape(-1, 2).T)] = True
     if 1 in trained.shape or trained.all():
         return tuple(routes)
+    # The matrices of one step are too small for threads, which would only wait for each other.
+    with threadpool_limits(1, user_api="blas"):
+        return (*routes, *_added_routes(trained, gap))
+
+
+def _added_routes(trained: np.ndarray, gap: float) -> list[Route]:
+    """The routes that raise the gap of a connected mask, which is changed in place."""
+    routes = []
     walk: _Walk
     if min(trained.shape) <= _MOST_DECOMPOSED:
         walk = _DecomposedWalk(trained)
@@ -43,7 +53,7 @@ def mixing_routes(mask: Bool[ArrayLike, "M_in M_out"], gap: float) -> tuple[Rout
         trained[i, j] = True
         walk.add(i, j)
         routes.append((i, j))
-    return tuple(routes)
+    return routes
 
 
 class _Walk(Protocol):
@@ -162,7 +172,7 @@ class _TrackedWalk:
         """Invert S - sigma R anew, with a multiple of the row sums' outer product for constants."""
         self._constant = 2 / self._rows.sum()
         S = self._S() + self._constant * np.outer(self._rows, self._rows)
-        self._sigma = 0.98 * self._mu
+        self._sigma = _SHIFT * self._mu
         while True:
             factor, failed = lapack.dpotrf(S - self._sigma * np.diag(self._rows), lower=1)
             if not failed:
@@ -174,7 +184,7 @@ class _TrackedWalk:
     def _find(self) -> None:
         """Find the slowest modes and the furthest route."""
         blocks = self._iterate(fresh=False)
-        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < 0.97 * self._mu):
+        if not blocks or (blocks > _MOST_BLOCKS and self._sigma < _OLD_SHIFT * self._mu):
             self._invert()
         if not blocks:
             self._iterate(fresh=True)
@@ -199,19 +209,22 @@ class _TrackedWalk:
         wanted = 1e-5
         for blocks in itertools.count(1):
             sizes, weights = np.linalg.eigh(basis.T @ images)
-            sizes, weights = sizes[::-1], weights[:, ::-1]
-            residual = images @ weights[:, 0] - sizes[0] * (basis @ weights[:, 0])
-            error = np.linalg.norm(residual) / sizes[0]
-            separation = 1 - sizes[1] / sizes[0] if len(sizes) > 1 else 1.0
+            sizes, weights = sizes[: -_TRACKED - 1 : -1], weights[:, : -_TRACKED - 1 : -1]
+            found = basis @ weights
+            errors = np.linalg.norm(images @ weights - found * sizes, axis=0) / sizes[0]
+            separation = 1 - sizes[1:] / sizes[0]
             room = min(_MOST_VECTORS, len(root) - 1) - basis.shape[1]
-            exact = bool(error < _EXACT or not room)
-            if exact or error < wanted * separation:
-                self._modes = (basis @ weights[:, : self._modes.shape[1]]) / root
+            # No other mode may turn out to be the slowest one.
+            alone = np.all((errors[1:] < separation) | (errors[1:] < _EXACT))
+            exact = bool(not room or (alone and errors[0] < _EXACT))
+            error = errors[0] / max(separation[:1].sum(), 1e-15)
+            if exact or (alone and error < wanted):
+                self._modes = found[:, : self._modes.shape[1]] / root
                 self._mu = self._sigma + 1 / sizes[0]
-                current = fresh or self._residual() < 10 * max(_EXACT, error)
+                current = fresh or self._residual() < 10 * max(_EXACT, errors[0])
                 if exact and not current:
                     break
-                if current and self._choose(error / max(separation, 1e-15), exact):
+                if current and self._choose(error, exact):
                     return blocks
                 wanted *= 1e-3
             block = images[:, -_TRACKED:][:, :room]
@@ -241,7 +254,7 @@ class _TrackedWalk:
         if exact:
             return True
         best = apart[self.furthest]
-        return np.count_nonzero(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1
+        return bool(np.sum(apart >= best - 20 * np.sqrt(best) * error - 4e-9) == 1)
 
 
 def _distances(inputs: np.ndarray, outputs: np.ndarray, trained: np.ndarray) -> np.ndarray:

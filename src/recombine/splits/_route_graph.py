@@ -1,4 +1,4 @@
-"""The graph of trained routes: its parts, how well it is knit, and its family.
+"""The graph of trained routes: its components, how well it mixes, and its family.
 
 Input and output domains are the two sides of a bipartite graph, trained routes its edges.
 """
@@ -16,7 +16,7 @@ Route = tuple[int, int]
 
 @dataclass(frozen=True)
 class RouteComponent:
-    """Domains that trained routes join, directly or through one another."""
+    """Domains that trained routes connect, directly or through one another."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -48,9 +48,9 @@ def spectral_gap(mask: Bool[ArrayLike, "M_in M_out"]) -> float:
 
     1 minus the second singular value relative to the first: the geometric mean of that of the mask,
     which governs how fast a common code outgrows others from small weights, and that of the mask
-    with rows and columns divided by the square roots of their sums, which is 1 if the graph falls
-    apart and nearly 1 if it has a bottleneck. In a ring of M domains with K routes each both are
-    sin(pi K / M) / (K sin(pi / M)).
+    with rows and columns divided by the square roots of their sums, which is 1 if the graph is
+    disconnected and nearly 1 if it has a bottleneck. In a ring of M domains with K routes each
+    both are sin(pi K / M) / (K sin(pi / M)).
     """
     trained = np.asarray(mask, bool)
     if len(route_components(trained)) > 1:
@@ -105,7 +105,7 @@ def _is_ring(trained: np.ndarray, K: int) -> bool:
 
 
 def joining_routes(components: Sequence[RouteComponent]) -> tuple[Route, ...]:
-    """Fewest routes (input, output) that join all components: one fewer than there are."""
+    """The fewest routes (input, output) that connect all components: one fewer than there are."""
     if len(components) == 1:
         return ()
     hub = next((part for part in components if part.inputs and part.outputs), None)

@@ -30,17 +30,8 @@ def ring_mask(M: int, K: int) -> Bool[Array, "M M"]:
     return jnp.asarray(_circulant(M, np.arange(K) - (K - 1) // 2))
 
 
-def forward_ring_mask(M: int, K: int) -> Bool[Array, "M M"]:
-    """Input i is trained with outputs i ... i + K - 1, modulo M."""
-    _check_routes(M, K)
-    return jnp.asarray(_circulant(M, np.arange(K)))
-
-
 def permuted_ring_mask(M: int, K: int, *, key: PRNGKeyArray) -> Bool[Array, "M M"]:
-    """A ring mask with its columns permuted at random.
-
-    The two rings differ by a shift of the columns, so either gives this distribution.
-    """
+    """A ring mask with its columns permuted at random."""
     _check_routes(M, K)
     order = host_generator(key).permutation(M)
     return jnp.asarray(_circulant(M, np.arange(K))[:, order])

@@ -1,8 +1,8 @@
 """Can a set of trained routes support zero-shot routing? The conditions, checked one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import SupportsFloat
+from typing import SupportsFloat, TypeVar
 
 import numpy as np
 from jaxtyping import ArrayLike, Bool
@@ -24,6 +24,8 @@ _SMALL_INIT = 0.2
 _SHARED = 0.9
 _SHOWN = 20
 
+_Item = TypeVar("_Item")
+
 
 @dataclass(frozen=True)
 class RoutingReport:
@@ -44,20 +46,21 @@ class RoutingReport:
     """C2: output domains without a trained route."""
 
     components: tuple[RouteComponent, ...]
-    """C3: the connected parts of the graph of trained routes. Each may keep a code of its own."""
+    """C3: the connected components of the graph of trained routes. Each may learn a code of its
+    own."""
 
     fraction: float
     """C4: the fraction of all routes that is trained."""
     family: Family
     """`ring` if it is one for some order of the domains, `regular` if all domains of a side have
-    equally many routes, else `other`. The order does not matter to a randomly initialised
-    network."""
+    equally many routes, `full` if all routes are trained, else `other`. The order of domains does
+    not matter to a randomly initialised network."""
     expected_threshold: float
     """The fraction needed in square masks of this family: about 0.4 in rings (the paper's value),
     0.3 in random regular masks, at M around 10."""
     spectral_gap: float
-    """How well the trained routes mix the domains, see `spectral_gap`: 0 if the mask falls apart,
-    small if a bottleneck or a long ring keeps parts of it distant, 1 if all domains have the same
+    """How well the trained routes mix the domains: 0 if the mask has several components,
+    small if a bottleneck or a long ring keeps domains distant, 1 if all domains have the same
     partners."""
 
     relative_init: float | None
@@ -81,7 +84,7 @@ class RoutingReport:
 
     @property
     def connected(self) -> bool:
-        """C3: trained routes join all domains."""
+        """C3: trained routes connect all domains."""
         return len(self.components) == 1
 
     @property
@@ -89,12 +92,12 @@ class RoutingReport:
         """C4: the spectral gap is at least 0.22.
 
         Measured on the paper's toy task from small weights (sigma_0 = 0.2) over 201 connected
-        masks with 5 to 16 domains a side: rings with and without short cuts, random, with hubs,
+        masks with 5 to 16 domains per side: rings with and without short cuts, random, with hubs,
         with communities. The 134 that pass had an untrained error of at most 1.2 % of that of zero
         weights, whatever the seed; of the 67 that fail, 51 were worse, up to worse than zero
-        weights. The fraction of trained routes says less. Two halves joined by a single route train
-        half of all routes and fail; one output domain that is trained with all inputs makes up for
-        nearly everything else, so that 2 M - 1 routes can do. Rings pass at about 40 %.
+        weights. The fraction of trained routes says less. Two halves connected by a single route
+        train half of all routes and fail; one output domain that is trained with all inputs makes
+        up for nearly everything else, so that 2 M - 1 routes can do. Rings pass at about 40 %.
         """
         return self.spectral_gap >= _SPECTRAL_GAP
 
@@ -133,12 +136,12 @@ class RoutingReport:
 
     @property
     def routes_to_connect(self) -> tuple[Route, ...]:
-        """Fewest routes (input, output) whose training would join all components."""
+        """The fewest routes (input, output) whose training would connect all components."""
         return joining_routes(self.components)
 
     @property
     def routes_to_mix(self) -> tuple[Route, ...]:
-        """Few routes whose training would join all domains and mix them well (C3 and C4)."""
+        """Few routes whose training would connect all domains and mix them well (C3 and C4)."""
         mask = np.zeros((self.num_inputs, self.num_outputs), bool)
         mask[tuple(np.array(self.routes, int).reshape(-1, 2).T)] = True
         return mixing_routes(mask, _SPECTRAL_GAP)
@@ -162,25 +165,28 @@ class RoutingReport:
             ),
             _line(
                 self.connected,
-                "C3 trained routes join all domains",
-                f"C3 trained routes fall into {len(self.components)} parts that share nothing: "
-                + "; ".join(_part(part) for part in self.components),
+                "C3 trained routes connect all domains",
+                f"C3 trained routes form {len(self.components)} components that share no domain: "
+                + _shown(self.components, _component, "; "),
             ),
         ]
         if not self.connected:
-            lines.append(f"     train also, to join them: {_routes(self.routes_to_connect)}")
+            lines.append(
+                f"     to connect them, also train: {_shown(self.routes_to_connect, _route)}"
+            )
         lines.append(self._describe_mixing())
         if not self.well_mixed:
             further = self.routes_to_mix[len(self.components) - 1 :]
             if further:
-                lines.append(f"     train also, to mix them: {_routes(further)}")
+                lines.append(f"     to mix them, also train: {_shown(further, _route)}")
         lines += [self._describe_init(), self._describe_sharing()]
         untrained = total - len(self.routes)
         lines.append(
             _line(
                 len(self.reachable) == untrained,
-                f"C6 gates alone can open all {untrained} untrained routes",
-                f"C6 gates can open at most {len(self.reachable)} of {untrained} untrained routes",
+                f"C6 all {untrained} untrained routes can be opened by gates alone",
+                f"C6 only {len(self.reachable)} of {untrained} untrained routes can be opened by"
+                " gates alone",
             )
         )
         return "\n".join(line for line in lines if line)
@@ -188,14 +194,14 @@ class RoutingReport:
     def _describe_mixing(self) -> str:
         return _line(
             self.well_mixed,
-            f"C4 the routes mix the domains well: spectral gap {self.spectral_gap:.2f}",
-            f"C4 the routes mix the domains poorly: spectral gap {self.spectral_gap:.2f}, below"
-            f" {_SPECTRAL_GAP}",
+            f"C4 trained routes mix the domains well: spectral gap {self.spectral_gap:.2f}",
+            f"C4 trained routes mix the domains poorly: spectral gap {self.spectral_gap:.2f},"
+            f" needed {_SPECTRAL_GAP}",
         )
 
     def _describe_init(self) -> str:
         if self.relative_init is None:
-            return "  ?  C5 not known: the scale of the initial weights"
+            return "  ?  C5 unknown: the scale of the initial weights was not given"
         return _line(
             self.small_init,
             f"C5 initial weights are small: {self.relative_init:.2f} of the final ones",
@@ -228,11 +234,11 @@ def routing_report(
     2 of 4 routes are trained (50%, mask family: ring). They cannot be relied on to support zero-shot routing.
       ok C1 every input domain has a trained route
       ok C2 every output domain has a trained route
-     NOT C3 trained routes fall into 2 parts that share nothing: inputs 0 with outputs 0; inputs 1 with outputs 1
-         train also, to join them: 1 -> 0
-     NOT C4 the routes mix the domains poorly: spectral gap 0.00, below 0.22
-      ?  C5 not known: the scale of the initial weights
-     NOT C6 gates can open at most 0 of 2 untrained routes
+     NOT C3 trained routes form 2 components that share no domain: inputs 0 with outputs 0; inputs 1 with outputs 1
+         to connect them, also train: 1 -> 0
+     NOT C4 trained routes mix the domains poorly: spectral gap 0.00, needed 0.22
+      ?  C5 unknown: the scale of the initial weights was not given
+     NOT C6 only 0 of 2 untrained routes can be opened by gates alone
     ```
 
     **Arguments:**
@@ -269,9 +275,9 @@ def routing_report(
         sharing=None if sharing is None else float(sharing),
         reachable=tuple(
             (i, j)
-            for part in components
-            for i in part.inputs
-            for j in part.outputs
+            for component in components
+            for i in component.inputs
+            for j in component.outputs
             if not trained[i, j]
         ),
     )
@@ -282,13 +288,21 @@ def _line(holds: bool | None, yes: str, no: str) -> str:
 
 
 def _list(domains: Sequence[int]) -> str:
-    return ", ".join(map(str, domains)) or "none"
+    return _shown(domains, str)
 
 
-def _part(part: RouteComponent) -> str:
-    return f"inputs {_list(part.inputs)} with outputs {_list(part.outputs)}"
+def _component(component: RouteComponent) -> str:
+    if not component.outputs:
+        return f"input {_list(component.inputs)} alone"
+    if not component.inputs:
+        return f"output {_list(component.outputs)} alone"
+    return f"inputs {_list(component.inputs)} with outputs {_list(component.outputs)}"
 
 
-def _routes(routes: Sequence[Route]) -> str:
-    shown = ", ".join(f"{i} -> {j}" for i, j in routes[:_SHOWN])
-    return shown + (f" and {len(routes) - _SHOWN} more" if len(routes) > _SHOWN else "")
+def _route(route: Route) -> str:
+    return f"{route[0]} -> {route[1]}"
+
+
+def _shown(items: Sequence[_Item], text: Callable[[_Item], str], between: str = ", ") -> str:
+    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+    return between.join(map(text, items[:_SHOWN])) + more

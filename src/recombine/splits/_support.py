@@ -36,7 +36,7 @@ class ConnectedSupport:
     unseen: tuple[Module, ...]
     """Modules that no task uses; they are in no component."""
     num_graphs: int = 1
-    """How many graphs were judged, each on its own: one a layer."""
+    """How many graphs were judged, each on its own: one per layer."""
 
     def __bool__(self) -> bool:
         return len(self.components) <= self.num_graphs
@@ -125,34 +125,6 @@ def _named(indices: np.ndarray, ndim: int) -> tuple[Module, ...]:
 
 
 @dataclass(frozen=True)
-class SpanCondition:
-    """Whether the tasks of a family span all mixtures of its modules."""
-
-    rank: int
-    num_modules: int
-
-    def __bool__(self) -> bool:
-        return self.rank == self.num_modules
-
-
-def span_condition(
-    latents: Float[ArrayLike, "tasks modules"], mask: Bool[ArrayLike, " modules"]
-) -> SpanCondition:
-    """Whether the latents of a task family span what its mask allows: rank(Z_k) = |b_k|.
-
-    **Arguments:**
-
-    - `latents`: the weights z of the modules in tasks of the family, zero outside the mask.
-    - `mask`: b_k.
-    """
-    z, b = np.asarray(latents, float), np.asarray(mask, bool)
-    outside = np.argwhere((z != 0) & ~b)
-    if len(outside):
-        raise ValueError(f"task {outside[0, 0]} uses module {outside[0, 1]}, outside its mask")
-    return SpanCondition(int(np.linalg.matrix_rank(z)), int(b.sum()))
-
-
-@dataclass(frozen=True)
 class FamilySamples:
     """Whether a task family has enough tasks to fix how its modules mix."""
 
@@ -183,13 +155,13 @@ class SampleCondition:
 def discrete_sample_condition(
     latents: Float[ArrayLike, "tasks modules"], masks: Bool[ArrayLike, "families modules"]
 ) -> SampleCondition:
-    """Whether finitely many tasks are enough: d_k + 1 a family, in general position (Theorem 9).
+    """Whether finitely many tasks are enough: d_k + 1 per family, in general position (Theorem 9).
 
     A family with d_k modules needs d_k + 1 tasks in its span of which every d_k are linearly
     independent: {0}, {1} and {0, 1} together are enough for modules 0 and 1; {0, 1} alone is not. A
     single module needs one task, the others are its multiples.
 
-    The search for such tasks is exhaustive: quick for tasks drawn at random and for few tasks a
+    The search for such tasks is exhaustive: quick for tasks drawn at random and for few tasks per
     family, exponential in the number of modules at worst.
     """
     z, b = np.asarray(latents, float), checked_codes(masks)[:, 0]

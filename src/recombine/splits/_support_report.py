@@ -30,16 +30,18 @@ class SupportReport:
     unseen: tuple[Value, ...]
     """S1: values that are tested and never trained; nothing can be known of them."""
     components: tuple[Part, ...]
-    """S2: the connected parts of the graph whose nodes are values and whose edges are the trained
-    combinations; the values of every factor in each part. Each part may keep a code of its own."""
+    """S2: the connected components of the graph whose nodes are values and whose edges are the
+    trained combinations; the values of every factor in each. Each may learn a code of its own."""
     within: tuple[Combination, ...]
-    """S4: the tested combinations that recombine values of one part: expected to work."""
+    """S4: the tested combinations that recombine values of one component: expected to work."""
     undetermined: tuple[Combination, ...]
-    """S4: those within one part that would not follow even if the effects of values added up."""
+    """S4: the tested combinations of values of one component that would not follow from the trained
+    ones even if the effects of values added up."""
     across: tuple[Combination, ...]
-    """S4: those of values from several parts: all trained, but never in a common frame."""
+    """S4: the tested combinations of values of several components: all values are trained, but
+    nothing relates them."""
     new: tuple[Combination, ...]
-    """S4: those with a value that is never trained."""
+    """S4: the tested combinations with a value that is never trained."""
 
     @property
     def compositional(self) -> bool:
@@ -48,7 +50,7 @@ class SupportReport:
 
     @property
     def connected(self) -> bool:
-        """S2: trained combinations chain all trained values together."""
+        """S2: trained combinations connect all trained values."""
         return len(self.components) == 1
 
     @property
@@ -56,8 +58,8 @@ class SupportReport:
         """S3: if every value had an effect and these added up, the trained combinations would fix
         all others.
 
-        With two factors this is S2. With more it asks for more: a combination that joins two parts
-        by a value that occurs nowhere else leaves open what is due to that value.
+        With two factors this is S2. With more it asks for more: a combination that connects two
+        components by a value that occurs nowhere else leaves open what is due to that value.
         """
         return not self.to_determine
 
@@ -71,7 +73,7 @@ class SupportReport:
         return self.compositional and self.connected and self.determined
 
     def judge(self, combination: Sequence[Hashable]) -> Place:
-        """Where a combination stands: trained, or as the fields of this report say."""
+        """The place of a combination: trained, or in one of the fields of this report."""
         chosen = tuple(combination)
         if len(chosen) != len(self.trained.factors):
             raise ValueError(f"a combination has one value of each of {list(self.trained.factors)}")
@@ -79,19 +81,19 @@ class SupportReport:
 
     @cached_property
     def to_add(self) -> tuple[Combination, ...]:
-        """Fewest combinations whose training would make the support compositional and connected
+        """The fewest combinations whose training would make the support compositional and connected
         (S1 and S2)."""
         return joining_combinations(self.components, self._unseen_values)
 
     @cached_property
     def to_determine(self) -> tuple[Combination, ...]:
-        """Fewest combinations whose training would meet S1 to S3: `to_add`, and others."""
+        """The fewest combinations whose training would meet S1 to S3: `to_add`, and others."""
         pairs = zip(self.trained.values, self._unseen_values, strict=True)
         known = replace(self.trained, values=tuple(seen + new for seen, new in pairs))
         return determining_combinations(known, self.to_add)
 
     def _places(self, combinations: Sequence[Combination]) -> list[Place]:
-        """Where every combination stands."""
+        """The place of every combination."""
         places: list[Place] = []
         for combination in combinations:
             parts = {self._homes.get(place) for place in enumerate(combination)}
@@ -111,7 +113,7 @@ class SupportReport:
 
     @cached_property
     def _homes(self) -> dict[tuple[int, Hashable], int]:
-        """The part to which every value belongs."""
+        """The component of every value."""
         return {
             (f, value): number
             for number, part in enumerate(self.components)
@@ -146,35 +148,35 @@ class SupportReport:
             " support new ones.",
             _line(
                 self.compositional,
-                "S1 every value is trained",
-                f"S1 values that are never trained: {_shown(self.unseen, _value)}",
+                "S1 every value occurs in training",
+                f"S1 values that never occur in training: {_shown(self.unseen, _value)}",
             ),
             _line(
                 self.connected,
-                "S2 trained combinations join all values",
-                f"S2 trained combinations fall into {len(self.components)} parts that share"
-                f" nothing: {_shown(self.components, lambda part: _part(factors, part), '; ')}",
+                "S2 trained combinations connect all values",
+                f"S2 trained combinations form {len(self.components)} components that share no"
+                f" value: {_shown(self.components, lambda part: _part(factors, part), '; ')}",
             ),
         ]
         if to_add:
-            lines.append(f"     train also, to join them: {_shown(to_add, _combination)}")
+            lines.append(f"     to connect them, also train: {_shown(to_add, _combination)}")
         lines.append(
             _line(
                 not to_determine,
-                "S3 trained combinations tell the effects of values apart",
-                "S3 trained combinations cannot tell the effects of all values apart",
+                "S3 the effects of all values can be told apart",
+                "S3 the effects of some values cannot be told apart",
             )
         )
         further = to_determine[len(to_add) :]
         if further:
-            lines.append(f"     train also, to tell them: {_shown(further, _combination)}")
+            lines.append(f"     to tell them apart, also train: {_shown(further, _combination)}")
         return "\n".join(lines + self._describe_tested(total))
 
     def _describe_tested(self, total: int) -> list[str]:
         failing = {
-            "across parts": self.across,
-            "with a new value": self.new,
-            "not determined": self.undetermined,
+            "values of several components": self.across,
+            "a value that is not trained": self.new,
+            "effects that cannot be told apart": self.undetermined,
         }
         tested = len(self.within) + sum(map(len, failing.values()))
         if not tested:
@@ -183,16 +185,14 @@ class SupportReport:
             return [
                 _line(
                     within == other,
-                    f"S4 all {other} other combinations of these values lie within one part",
-                    f"S4 only {within} of {other} other combinations of these values lie within"
-                    " one part",
+                    f"S4 {within} of {other} other combinations of these values lie within one"
+                    " component",
                 )
             ]
         return [
             _line(
                 len(self.within) == tested,
-                f"S4 all {tested} tested combinations are supported",
-                f"S4 only {len(self.within)} of {tested} tested combinations are supported",
+                f"S4 {len(self.within)} of {tested} tested combinations are supported",
             ),
             *(
                 f"     {why}: {_shown(combinations, _combination)}"
@@ -217,19 +217,19 @@ def support_report(
     >>> train = [("red", "disc"), ("red", "ring"), ("blue", "star")]
     >>> print(support_report(train, [("blue", "disc")], factors=("colour", "shape")))
     3 of 6 combinations are trained (2 colour x 3 shape). They cannot be relied on to support new ones.
-      ok S1 every value is trained
-     NOT S2 trained combinations fall into 2 parts that share nothing: colour red, shape disc | ring; colour blue, shape star
-         train also, to join them: (red, star)
-     NOT S3 trained combinations cannot tell the effects of all values apart
-     NOT S4 only 0 of 1 tested combinations are supported
-         across parts: (blue, disc)
+      ok S1 every value occurs in training
+     NOT S2 trained combinations form 2 components that share no value: colour red, shape disc | ring; colour blue, shape star
+         to connect them, also train: (red, star)
+     NOT S3 the effects of some values cannot be told apart
+     NOT S4 0 of 1 tested combinations are supported
+         values of several components: (blue, disc)
     ```
 
     **Arguments:**
 
     - `train`: the trained combinations: rows of values, an array, columns by name, or a
         `FactorTable`. At least two factors. Rows may occur more than once.
-    - `test`: the combinations that will be asked for; those that are trained are passed over. If
+    - `test`: the combinations that will be tested; those that are trained are ignored. If
         None, all other combinations of the trained values are counted.
     - `factors`: the names of the factors, where tables have rows.
     """  # noqa: E501
@@ -261,7 +261,7 @@ def support_report(
 
 
 def _components(trained: FactorTable) -> tuple[Part, ...]:
-    """The values of every factor in each connected part, parts in the order of their values."""
+    """The values of every factor in each connected component, in the order of their values."""
     sizes = [len(values) for values in trained.values]
     columns = trained.numbers + np.cumsum([0, *sizes[:-1]])
     first = np.repeat(columns[:, :1], columns.shape[1] - 1, axis=1)
@@ -275,8 +275,8 @@ def _components(trained: FactorTable) -> tuple[Part, ...]:
     return tuple(tuple(map(tuple, part)) for part in parts.values())
 
 
-def _line(holds: bool, yes: str, no: str) -> str:
-    return f"  ok {yes}" if holds else f" NOT {no}"
+def _line(holds: bool, yes: str, no: str | None = None) -> str:
+    return f"  ok {yes}" if holds else f" NOT {no or yes}"
 
 
 def _value(value: Value) -> str:

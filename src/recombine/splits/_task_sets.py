@@ -16,13 +16,13 @@ class TaskSet:
 
     masks: Bool[np.ndarray, "families modules"]
     discrete: bool
-    """One task a family, its mask divided by its norm; else the weights of the modules are drawn
+    """One task per family, its mask divided by its norm; else the weights of the modules are drawn
     anew for every task."""
     connected: bool
     """As printed: whether families that share modules chain all modules together."""
     expected: bool
     """Whether a student that fits these tasks is expected to solve all mixtures. A discrete set
-    can be connected and yet have too few tasks a family."""
+    can be connected and yet have too few tasks per family."""
     printed: bool
     """Whether it is a column of Table A9; the others are only in the sweeps of the published
     code."""
