@@ -3,6 +3,7 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from made_up import judged, results
@@ -259,7 +260,7 @@ def test_as_trained_a_network_has_the_layers_of_training_and_its_weights():
         small(test_layers=layers).model.build(sizes, jax.random.key(1)) for layers in (4, None)
     )
     shallow = listops_trial.as_trained(deeper)
-    tokens, lengths = np.array([[1, 2, 3]]), np.array([3])
+    tokens, lengths = jnp.array([[1, 2, 3]]), jnp.array([3])
     assert (shallow(tokens, lengths) == plain(tokens, lengths)).all()
     assert (shallow(tokens, lengths) != deeper(tokens, lengths)).any()
     assert listops_trial.as_trained(plain) is None

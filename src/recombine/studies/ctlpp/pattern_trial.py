@@ -17,8 +17,6 @@ PAPER_NAMES: dict[str, str] = {
     "bi-lstm": "Bi-LSTM", "ctlpp-transformer": "Transformer", "ctlpp-ndr": "NDR",
 }  # fmt: skip
 """Networks of the paper's tables by the names of specs, in the order of the tables."""
-ROUTER: dict[str, Any] = {"model": "ctlpp-ndr"}
-"""The network of a condition that names none."""
 CONVERGED = 0.5
 """IID accuracy that a run must exceed to count, as in Section E.1."""
 SUCCESS = 0.95
@@ -123,14 +121,19 @@ class Config:
         check_intervals(self.steps, every=self.every)
 
 
+def settings_in(table: dict[str, dict[str, Any]], condition: dict[str, Any]) -> dict[str, Any]:
+    """The row of a condition's network; one that names no network has the default, NDR."""
+    return table.get(network_of({"model": "ctlpp-ndr"} | condition) or "", {})
+
+
 def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
     """Sizes of a condition's network and how it learns at preset laptop; a user's learns as NDR."""
-    return ON_LAPTOP.get(network_of(ROUTER | condition) or "", {})
+    return settings_in(ON_LAPTOP, condition)
 
 
 def as_published(condition: dict[str, Any]) -> dict[str, Any]:
     """Sizes of a condition's network and how it learns at preset paper."""
-    return AS_IN_PAPER | TABLE_E1.get(network_of(ROUTER | condition) or "", {})
+    return AS_IN_PAPER | settings_in(TABLE_E1, condition)
 
 
 def title(model: str) -> str:
