@@ -1,5 +1,7 @@
 """What trials of this family do: learn functions in some patterns, and be tested on others."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

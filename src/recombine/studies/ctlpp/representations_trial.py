@@ -1,5 +1,7 @@
 """What one trial of the study of representations does: make or train a network, and analyse it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

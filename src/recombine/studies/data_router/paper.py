@@ -62,4 +62,5 @@ def network_of(condition: Mapping[str, Any]) -> str | None:
     model = condition["model"]
     if isinstance(model, str):
         return model
-    return spec_name(model) if is_registered(type(model), AbstractSequenceSpec) else None
+    kind: Any = AbstractSequenceSpec
+    return spec_name(model) if is_registered(type(model), kind) else None
