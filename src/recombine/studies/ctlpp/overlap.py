@@ -1,5 +1,7 @@
 """Figures 6.4, E.3 and E.4: how much two groups of functions must share to be recombined."""
 
+from typing import Any
+
 import numpy as np
 
 from recombine.lab import (
@@ -180,13 +182,13 @@ TRAIN = {(0, 4): 7800, (4, 1): 8500, (4, 4): 12_200, (12, 1): 6000, (12, 4): 12_
 """Cells of preset laptop, overlapping functions and shared symbols of 4, and their training items:
 about three quarters of those that can be drawn. With the same number in all cells, networks learn
 by heart where most can be drawn."""
-MINI = {
+MINI: dict[str, Any] = {
     "variant": "S", "functions": 24, "include_all_pairs": True, "tested": 500, "data_seed": 0,
 }  # fmt: skip
 PUBLISHED_PAIRS = tuple((o, s) for o in (4, 8, 12, 16) for s in (2, 3, 4, 5, 6))
 
 
-def staged_as_published(condition: dict) -> dict:
+def staged_as_published(condition: dict[str, Any]) -> dict[str, Any]:
     """What follows from a condition at preset paper: the Bi-LSTM learns faster here."""
     faster = {"learning_rate": 1e-3, "batch_size": 128}
     return as_published(condition) | (faster if network_of(condition) == "bi-lstm" else {})

@@ -11,8 +11,8 @@ from recombine import learning, tasks
 from recombine.lab import Recorder, Results, check_counts, check_intervals
 from recombine.models import specs
 
+from ..data_router import paper
 from ..data_router.networks import optimizer_of, sizes_of, untrained
-from ..data_router.paper import network_of
 from .symbols import report_symbols
 
 PAPER_NAMES: dict[str, str] = {
@@ -125,7 +125,7 @@ class Config:
 
 def settings_in(table: dict[str, dict[str, Any]], condition: dict[str, Any]) -> dict[str, Any]:
     """The row of a condition's network; one that names no network has the default, NDR."""
-    return table.get(network_of({"model": "ctlpp-ndr"} | condition) or "", {})
+    return table.get(paper.network_of({"model": "ctlpp-ndr"} | condition) or "", {})
 
 
 def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
@@ -145,9 +145,7 @@ def title(model: str) -> str:
 
 def networks(results: Results) -> list[str]:
     """All networks of the results: those of the paper in its order, then the others."""
-    found = results.values("model")
-    known = [model for model in PAPER_NAMES if model in found]
-    return known + [model for model in found if model not in PAPER_NAMES]
+    return paper.networks(results, PAPER_NAMES)
 
 
 def task_of(config: Config, seed: int) -> tasks.TableLookupPatterns:

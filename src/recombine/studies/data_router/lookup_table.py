@@ -58,17 +58,19 @@ def table_figures() -> tuple[Figure, ...]:
     )
 
 
+def beside(model: str, direction: str, metric: str) -> Beside:
+    return Beside(
+        f"{title(model)}, {direction}, {MEASURES[metric]}",
+        of_table(model, direction, metric),
+        lambda results: results.metric(metric, model=model, direction=direction),
+    )
+
+
 def table_beside(models: tuple[str, ...]) -> tuple[Beside, ...]:
     """The paper's numbers of some rows beside ours."""
     return tuple(
-        Beside(
-            f"{title(model)}, {direction}, {name}",
-            of_table(model, direction, metric),
-            lambda results, metric=metric, model=model, direction=direction: results.metric(
-                metric, model=model, direction=direction
-            ),
-        )
-        for metric, name in MEASURES.items()
+        beside(model, direction, metric)
+        for metric in MEASURES
         for model in models
         for direction in DIRECTIONS
     )

@@ -50,11 +50,11 @@ def numbers_of(models: Iterable[str], find: Callable[[str], Reference]) -> dict[
     return found
 
 
-def networks(results: Results) -> list[str]:
-    """All networks of the results: those of the paper in its order, then the others."""
+def networks(results: Results, known: Iterable[str] = PAPER_NAMES) -> list[str]:
+    """All networks of the results: those that are known in their order, then the others."""
     found = results.values("model")
-    known = [model for model in PAPER_NAMES if model in found]
-    return known + [model for model in found if model not in PAPER_NAMES]
+    first = [model for model in known if model in found]
+    return first + [model for model in found if model not in first]
 
 
 def network_of(condition: Mapping[str, Any]) -> str | None:
