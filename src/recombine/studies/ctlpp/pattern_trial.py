@@ -23,8 +23,6 @@ CONVERGED = 0.5
 """IID accuracy that a run must exceed to count, as in Section E.1."""
 SUCCESS = 0.95
 """OOD accuracy above which a run generalizes."""
-
-
 BI_LSTM: dict[str, Any] = {
     "model.embedding": 256, "model.units": 128, "model.dropout": 0.5, "model.end_token": True,
 }  # fmt: skip
