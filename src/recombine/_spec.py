@@ -70,6 +70,7 @@ def known_specs(kind: type[AbstractSpec]) -> dict[str, type[AbstractSpec]]:
 
 
 def _is_concrete(spec: type) -> bool:
+    # An abstract class may have no abstract method: its fields have no defaults.
     abstract = inspect.isabstract(spec) or spec.__name__.startswith("Abstract")
     return is_dataclass(spec) and not abstract
 

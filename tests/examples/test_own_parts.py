@@ -34,6 +34,14 @@ def random(*shape, seed=0):
     return jnp.asarray(np.random.default_rng(seed).normal(size=shape))
 
 
+def recombine(store, *words):
+    """What the command line prints."""
+    command = [sys.executable, "-m", "recombine.cli", *map(str, words), "--store", str(store)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize("study", ["data-router/table-lookup", "ctlpp/patterns"])
 @pytest.mark.parametrize(
     ("settings", "names"),
@@ -45,22 +53,27 @@ def random(*shape, seed=0):
 )
 def test_a_part_of_ones_own_enters_a_study_from_the_command_line(study, settings, names, tmp_path):
     store = tmp_path / "store"
-
-    def recombine(*words):
-        command = [sys.executable, "-m", "recombine.cli", *map(str, words), "--store", str(store)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
     chosen = [word for setting in settings for word in ("--set", setting)]
-    recombine("run", study, "--preset", "smoke", *chosen)
+    recombine(store, "run", study, "--preset", "smoke", *chosen)
     table = tmp_path / "results.csv"
-    recombine("export", "--to", table)
+    recombine(store, "export", "--to", table)
     _, *rows = table.read_text().replace("-", "").replace("_", "").lower().splitlines()
     assert rows
     assert all(name in row for row in rows for name in names)
-    claims = json.loads(recombine("claims", study, "--json"))["claims"]
+    claims = json.loads(recombine(store, "claims", study, "--json"))["claims"]
     assert {claim["verdict"] for claim in claims} == {"undecided"}
+
+
+def test_a_network_of_ones_own_stands_in_the_report_beside_one_of_the_paper(tmp_path):
+    store, site = tmp_path / "store", tmp_path / "site"
+    study = "data-router/table-lookup"
+    recombine(store, "run", study, "--preset", "smoke", "--set", f"model=ndr,{OWN}:OwnNetwork")
+    recombine(store, "report", "--out", site)
+    (page,) = site.rglob("*table-lookup*.html")
+    text = page.read_text()
+    for figure in ("table", "by-length", "learning"):
+        assert f'data-name="data-router-table-lookup-{figure}"' in text
+    assert text.count("own_network.py:OwnNetwork") > 3
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 8, 16])

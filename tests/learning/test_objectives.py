@@ -56,10 +56,6 @@ def test_a_loss_of_scores_is_that_of_what_the_network_says():
         assert ours(model, batch) == ours.of(2 * batch.x, batch) == loss(2 * batch.x, labels)
 
 
-class Remainders(NamedTuple):
-    remainder: jax.Array
-
-
 class Bag(eqx.Module):
     """Scores that are sums over tokens, some of which drop out; padding does not count."""
 
@@ -75,7 +71,7 @@ class Bag(eqx.Module):
     def ponder(self, tokens, lengths, *, key):
         """The remainder of a column is its place."""
         places = jnp.broadcast_to(jnp.arange(tokens.shape[1]), tokens.shape).astype(float)
-        return self(tokens, lengths, key=key), Remainders(places)
+        return self(tokens, lengths, key=key), {"remainder": places}
 
 
 def test_objectives_of_sequences_are_cross_entropy_with_dropout_and_the_mean_remainder():

@@ -13,6 +13,7 @@ import pytest
 from plain_encoder import KEY, SPECS
 
 from recombine import models
+from recombine._spec import known_specs
 from recombine.models import specs
 
 ALL = models.sequence_specs()
@@ -42,6 +43,9 @@ def xavier(numbers, fans, gain=1.0):
 def test_all_networks_of_the_package_are_found_by_name():
     names = "transformer relative geometric relative-gate position-gate ndr ctlpp-ndr"
     assert set(names.split()) | {"ctlpp-transformer", "lstm", "bi-lstm", "dnc"} <= set(ALL)
+    offered = known_specs(specs.AbstractSequenceSpec)
+    assert {name: offered.get(name) for name in ALL} == ALL
+    assert not any(name.startswith("abstract") for name in offered)
     for kind in ALL.values():
         assert not inspect.isabstract(kind)
         assert hash(kind()) == hash(kind())

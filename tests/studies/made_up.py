@@ -1,6 +1,5 @@
 """Results that no trial has measured, to see what claims make of them."""
 
-from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -31,7 +30,7 @@ def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=Non
             Record(
                 trial.id,
                 dict(trial.condition),
-                asdict(config),
+                trial.config,
                 trial.seed,
                 values(config, trial.seed),
                 1,

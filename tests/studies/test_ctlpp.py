@@ -1,5 +1,7 @@
 """The studies of CTL++: each claim can hold and can fail, and trials do what they say."""
 
+from dataclasses import replace
+
 import jax
 import numpy as np
 import pytest
@@ -8,8 +10,10 @@ from made_up import judged, results
 from recombine import tasks
 from recombine.lab import Recorder
 from recombine.lab.claims import Missing
+from recombine.lab.settings import from_plain
+from recombine.models import specs
 from recombine.studies.ctlpp import overlap, pattern_trial, patterns, representations, symbols
-from recombine.studies.ctlpp.pattern_trial import Config, network_of, recipe_of, task_of
+from recombine.studies.ctlpp.pattern_trial import Config, task_of
 
 PATTERNS, OVERLAP = "ctlpp/patterns", "ctlpp/overlap"
 REPRESENTATIONS = "ctlpp/representations"
@@ -18,9 +22,9 @@ REPRESENTATIONS = "ctlpp/representations"
 def as_published(config, seed):
     """What Table 6.1 shows."""
     ood = {
-        ("bi-lstm", "A"): 0.95, ("transformer", "A"): 0.21, ("ndr", "A"): 0.34,
-        ("bi-lstm", "R"): 1.0, ("transformer", "R"): 0.75, ("ndr", "R"): 0.75,
-    }[config.model, config.variant]  # fmt: skip
+        ("bi-lstm", "A"): 0.95, ("ctlpp-transformer", "A"): 0.21, ("ctlpp-ndr", "A"): 0.34,
+        ("bi-lstm", "R"): 1.0, ("ctlpp-transformer", "R"): 0.75, ("ctlpp-ndr", "R"): 0.75,
+    }[config.model.name, config.variant]  # fmt: skip
     return {"iid": 1.0, "ood": ood, "within": 0.9, "across": 0.8, "rand_index": 0.3}
 
 
@@ -28,7 +32,10 @@ def changed(values, metrics, **condition):
     """The same, but for some metrics of a condition."""
 
     def found(config, seed):
-        here = all(getattr(config, name) == value for name, value in condition.items())
+        here = all(
+            (config.model.name if name == "model" else getattr(config, name)) == value
+            for name, value in condition.items()
+        )
         return values(config, seed) | (metrics if here else {})
 
     return found
@@ -42,13 +49,17 @@ def test_every_claim_on_patterns_holds_on_what_the_paper_shows(claim):
 @pytest.mark.parametrize(
     ("claim", "metrics", "condition"),
     [
-        ("iid-is-learned", {"iid": 0.97}, {"model": "transformer", "variant": "R"}),
+        ("iid-is-learned", {"iid": 0.97}, {"model": "ctlpp-transformer", "variant": "R"}),
         ("the-lstm-generalizes", {"ood": 0.89}, {"model": "bi-lstm", "variant": "A"}),
-        ("attention-fails-on-a", {"ood": 0.71}, {"model": "ndr", "variant": "A"}),
-        ("no-success-on-a", {"ood": 0.96}, {"model": "transformer", "variant": "A"}),
-        ("the-router-fails-on-r", {"ood": 0.91}, {"model": "ndr", "variant": "R"}),
-        ("a-is-harder", {"ood": 0.2}, {"model": "transformer", "variant": "R"}),
-        ("groups-show-in-representations", {"across": 0.91}, {"model": "ndr", "variant": "R"}),
+        ("attention-fails-on-a", {"ood": 0.71}, {"model": "ctlpp-ndr", "variant": "A"}),
+        ("no-success-on-a", {"ood": 0.96}, {"model": "ctlpp-transformer", "variant": "A"}),
+        ("the-router-fails-on-r", {"ood": 0.91}, {"model": "ctlpp-ndr", "variant": "R"}),
+        ("a-is-harder", {"ood": 0.2}, {"model": "ctlpp-transformer", "variant": "R"}),
+        (
+            "groups-show-in-representations",
+            {"across": 0.91},
+            {"model": "ctlpp-ndr", "variant": "R"},
+        ),
     ],
 )
 def test_every_claim_on_patterns_fails_where_its_statement_does(claim, metrics, condition):
@@ -57,13 +68,13 @@ def test_every_claim_on_patterns_fails_where_its_statement_does(claim, metrics, 
 
 def test_runs_that_learned_nothing_do_not_count_but_are_reported():
     def one_at_chance(config, seed):
-        bad = {"iid": 0.25, "ood": 0.25} if config.model == "ndr" and seed == 1 else {}
+        bad = {"iid": 0.25, "ood": 0.25} if config.model.name == "ctlpp-ndr" and seed == 1 else {}
         return as_published(config, seed) | bad
 
     judgement = judged(*results(PATTERNS, one_at_chance), "iid-is-learned")
     assert judgement.holds
     assert judgement.evidence["runs that count"]["NDR, A"] == "2 of 3"
-    nothing = changed(as_published, {"iid": 0.25}, model="ndr", variant="A")
+    nothing = changed(as_published, {"iid": 0.25}, model="ctlpp-ndr", variant="A")
     with pytest.raises(Missing, match="no NDR with variant=A learned anything"):
         judged(*results(PATTERNS, nothing), "iid-is-learned")
 
@@ -159,11 +170,8 @@ def test_every_claim_on_representations_is_judged_by_a_run_of_networks_made_by_h
 
 def by_hand():
     """Trials of preset laptop with tests of 400 items, run in place."""
-    from dataclasses import asdict
-
     from recombine.lab.registry import load
     from recombine.lab.results import Record, Results
-    from recombine.lab.settings import from_plain
 
     study = load(REPRESENTATIONS)
     records = []
@@ -172,7 +180,7 @@ def by_hand():
         representations.trial(config, jax.random.key(7), recorder)
         arrays = recorder.arrays
         records.append(
-            Record(trial.id, dict(trial.condition), asdict(config), 0, recorder.metrics, 1, 0,
+            Record(trial.id, dict(trial.condition), trial.config, 0, recorder.metrics, 1, 0,
                    recorder.curves.__getitem__, arrays.__getitem__)
         )  # fmt: skip
     return study, Results(REPRESENTATIONS, "laptop", {}, tuple(records))
@@ -251,7 +259,7 @@ def test_the_first_25_of_the_runs_that_learned_anything_count():
         return as_published(config, seed) | {"iid": 0.3 if seed % 3 == 0 else 1.0, "ood": seed}
 
     _, found = results(PATTERNS, seeds, seeds=50)
-    counted = patterns.converged(found, "ood", "ndr", variant="A")
+    counted = patterns.converged(found, "ood", "ctlpp-ndr", variant="A")
     assert counted.tolist() == [seed for seed in range(50) if seed % 3][:25]
 
 
@@ -276,53 +284,98 @@ def test_a_code_that_half_a_group_writes_breaks_no_training_of_a():
 @pytest.mark.parametrize(
     ("model", "words", "count"),
     # The published transformer holds one number that nothing reads, which ours leaves out.
-    [("bi-lstm", 41, 407_816), ("transformer", 42, 155_018 - 1), ("ndr", 42, 673_299)],
+    [("bi-lstm", 41, 407_816), ("ctlpp-transformer", 42, 155_018 - 1), ("ctlpp-ndr", 42, 673_299)],
 )
 def test_published_networks_have_the_parameters_of_table_e_1(model, words, count):
-    config = Config(model=model, recipe="published")
-    network = jax.eval_shape(lambda key: network_of(config, words, 8, key), jax.random.key(0))
+    config, _ = published(patterns.study, model)
+    sizes = specs.SequenceSizes(words, 8)
+    network = jax.eval_shape(lambda key: config.model.build(sizes, key), jax.random.key(0))
     assert sum(leaf.size for leaf in jax.tree.leaves(network)) == count
+
+
+def configs(study, preset):
+    """The settings of all conditions of a preset."""
+    return [from_plain(study.config, trial.config) for trial in study.trials(preset, seeds=1)]
 
 
 def published(study, model):
     """The settings of preset paper for a network."""
-    preset = study.presets["paper"]
-    found = [Config(**preset.settings | condition) for condition in preset.conditions]
-    return [config for config in found if config.model == model]
+    return [config for config in configs(study, "paper") if config.model.name == model]
 
 
 @pytest.mark.parametrize(
-    ("model", "expected"),
+    ("model", "expected", "dropout"),
     [
-        ("bi-lstm", (512, 1.5e-4, 0, 0.5, 5, 80_000)),
-        ("transformer", (512, 1.5e-4, 0.0025, 0.1, 5, 300_000)),
-        ("ndr", (512, 1.5e-4, 0, 0.5, 1, 80_000)),
+        ("bi-lstm", (512, 1.5e-4, 0, 5, 80_000), 0.5),
+        ("ctlpp-transformer", (512, 1.5e-4, 0.0025, 5, 300_000), 0.1),
+        ("ctlpp-ndr", (512, 1.5e-4, 0, 1, 80_000), 0.5),
     ],
 )
-def test_published_recipes_are_those_of_the_text_and_the_code(model, expected):
+def test_networks_of_preset_paper_learn_as_the_text_and_the_code_say(model, expected, dropout):
     config, _ = published(patterns.study, model)
-    recipe = recipe_of(config)
-    names = ("batch", "learning_rate", "weight_decay", "dropout", "clip", "steps")
-    assert tuple(getattr(recipe, name) for name in names) == expected
-    assert (recipe.b2, recipe.falls, recipe.matrix_rate) == (0.999, False, None)
-    assert config.warm_up == 500
-    staged = [recipe_of(config) for config in published(overlap.study, model)]
+    names = ("batch_size", "learning_rate", "weight_decay", "clip", "steps")
+    assert tuple(getattr(config, name) for name in names) == expected
+    assert config.model.dropout == dropout
+    assert (config.b2, config.decays, config.muon_rate) == (0.999, False, None)
+    assert config.warmup_steps == 500
+    staged = published(overlap.study, model)
     assert len(staged) == 20
-    rates = {(r.batch, r.learning_rate) for r in staged}
+    rates = {(c.batch_size, c.learning_rate) for c in staged}
     assert rates == ({(128, 1e-3)} if model == "bi-lstm" else {(512, 1.5e-4)})
 
 
-def test_what_the_config_sets_goes_before_the_recipe():
-    recipe = recipe_of(Config(model="ndr", recipe="published", layers=3, learning_rate=0.1))
-    assert (recipe.layers, recipe.test_layers, recipe.learning_rate) == (3, 3, 0.1)
-    assert recipe.size == 256
-    assert recipe_of(Config(model="ndr", recipe="published")).test_layers == 10
+@pytest.mark.parametrize(
+    ("model", "learning", "sizes"),
+    [
+        ("bi-lstm", (3e-3, None, 0.999, False, 5, 0, 16_000),
+         {"embedding": 256, "units": 128, "dropout": 0.5, "end_token": True, "layers": 1}),
+        ("ctlpp-transformer", (1e-3, 3e-3, 0.95, True, 1, 0.0025, 10_000),
+         {"width": 128, "hidden": 256, "heads": 4, "layers": 5, "dropout": 0}),
+        ("ctlpp-ndr", (1e-3, 3e-3, 0.95, True, 1, 0, 8000),
+         {"width": 64, "hidden": 128, "heads": 4, "layers": 5, "test_layers": None,
+          "dropout": 0.1}),
+    ],
+)  # fmt: skip
+def test_networks_of_preset_laptop_are_small_and_learn_fast(model, learning, sizes):
+    names = ("learning_rate", "muon_rate", "b2", "decays", "clip", "weight_decay", "steps")
+    found = [c for c in configs(patterns.study, "laptop") if c.model.name == model]
+    assert len(found) == 2
+    for config in found:
+        assert tuple(getattr(config, name) for name in names) == learning
+        assert config.batch_size == 128
+        assert {name: getattr(config.model, name) for name in sizes} == sizes
+
+
+def test_what_the_user_sets_goes_before_what_follows_from_the_network():
+    chosen = {"model": "ctlpp-ndr", "model.layers": 3, "learning_rate": 0.1}
+    for trial in patterns.study.trials("paper", seeds=1, overrides=chosen):
+        spec = trial.config["model"]
+        assert (spec["layers"], spec["width"], trial.config["learning_rate"]) == (3, 256, 0.1)
+
+
+def test_a_network_that_the_paper_does_not_know_is_drawn_without_a_number_of_it():
+    def curve(config, name):
+        return np.arange(3.0), np.array([0.25, 0.5, 1.0])
+
+    study, found = results(PATTERNS, as_published, curve=curve, array=maps_of)
+    own = {"spec": "/somewhere/mine.py:Mine", "sha256": "", "width": 3}
+
+    def renamed(record):
+        known = record.config["model"]["spec"] == "ctlpp-ndr"
+        return record if known else replace(record, config=record.config | {"model": own})
+
+    found = replace(found, records=tuple(map(renamed, found.records)))
+    for figure in study.figures:
+        assert figure.draw(found).data
+    table = patterns.draw_table(found)
+    assert any("mine.py:Mine" in trace.x for trace in table.data)
+    assert all(list(t.x) == ["NDR"] for t in table.data if (t.name or "").startswith("paper"))
 
 
 def test_variants_have_the_same_functions_and_training_of_the_published_size():
     tables = {v: task_of(Config(variant=v), 3).lookup.tables.tolist() for v in "ARS"}
     assert tables["A"] == tables["R"]
-    config = patterns.study.config(**patterns.AS_PUBLISHED)
+    config = Config(**patterns.AS_PUBLISHED)
     task = task_of(config, pattern_trial.seed_of(config, None))
     assert task.trained.counts(np.asarray(task.lookup.tables), 6)[1:].tolist() == [
         256, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456,
@@ -357,10 +410,10 @@ def test_rarer_lengths_are_drawn_more_often_the_more_evenly(evenness, counts):
     ("wrong", "says"),
     [
         ({"evenness": 2}, "evenness=2 is not between 0 and 1"),
-        ({"steps": 100}, "steps=100 end before warm_up=300 is over"),
+        ({"steps": 100}, "steps=100 end before warmup_steps=300 are over"),
         ({"steps": 700}, "steps=700 is not a multiple of every=500"),
         ({"every": 0}, "every=0 is less than 1"),
-        ({"batch": 0}, "batch=0 is less than 1"),
+        ({"batch_size": 0}, "batch_size=0 is less than 1"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(wrong, says):
@@ -368,7 +421,9 @@ def test_settings_that_make_no_sense_are_named(wrong, says):
         Config(**wrong)
 
 
-def test_encoders_begin_at_a_token_of_their_own():
-    items = task_of(Config(), 0).sets(train=200, iid=10, ood=10)["iid"]
-    assert pattern_trial.frame_of(Config())(items).text(0).startswith("B ")
-    assert not pattern_trial.frame_of(Config(model="bi-lstm"))(items).text(0).startswith("B ")
+def test_encoders_begin_at_a_token_of_their_own_and_all_end_in_one():
+    for study in (patterns.study, overlap.study):
+        for preset in ("smoke", "laptop", "paper"):
+            for config in configs(study, preset):
+                begins = config.model.name != "bi-lstm"
+                assert specs.frame_of(config.model) == (begins, True)

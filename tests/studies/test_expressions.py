@@ -3,6 +3,7 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from made_up import judged, results
@@ -10,22 +11,30 @@ from made_up import judged, results
 from recombine import tasks
 from recombine.lab import Missing, Recorder, UserError
 from recombine.lab.registry import load
-from recombine.studies.data_router import arithmetic, expression_trial, listops, listops_trial
+from recombine.lab.settings import from_plain
+from recombine.models import specs
+from recombine.studies.data_router import (
+    arithmetic,
+    expression_trial,
+    listops,
+    listops_trial,
+    paper,
+)
 from recombine.studies.data_router.expression_results import SMOKE
 
 ARITHMETIC, LISTOPS = ALL = ("data-router/arithmetic", "data-router/listops")
 DEEPER = {
-    "LSTM": 0.7, "Bidirectional LSTM": 0.6, "Transformer": 0.45, "+ rel": 0.77,
-    "+ abs/rel + gate": 0.85, "NDR": 0.99,
+    "lstm": 0.7, "bi-lstm": 0.6, "transformer": 0.45, "relative": 0.77,
+    "position-gate": 0.85, "ndr": 0.99,
 }  # fmt: skip
 
 
 def as_published(config, seed):
-    deeper = DEEPER[config.model]
+    deeper = DEEPER[config.model.name]
     return {
         "iid": 0.99, "deeper": deeper, "deeper_at_end": deeper, "deeper_early": deeper - 0.02,
         "majority": 0.28, "left_chance": 1.0, "opening_order": 0.9, "undefined_order": 0.1,
-        "steps_an_operation": 2.0,
+        "steps_per_operation": 2.0,
     }  # fmt: skip
 
 
@@ -33,7 +42,7 @@ def changed(model, metrics):
     """As published, but for some metrics of one network."""
 
     def values(config, seed):
-        return as_published(config, seed) | (metrics if config.model == model else {})
+        return as_published(config, seed) | (metrics if config.model.name == model else {})
 
     return values
 
@@ -59,20 +68,20 @@ def test_every_claim_holds_on_what_the_paper_shows(name, claim, preset):
 @pytest.mark.parametrize(
     ("name", "claim", "model", "bad"),
     [
-        (ARITHMETIC, "router-ahead", "+ rel", {"deeper": 0.9}),
-        (ARITHMETIC, "router-computes", "NDR", {"deeper": 0.57}),
-        (ARITHMETIC, "router-generalizes", "NDR", {"deeper": 0.94}),
-        (ARITHMETIC, "router-generalizes", "NDR", {"deeper_early": 0.94}),
-        (ARITHMETIC, "router-best", "NDR", {"deeper": 0.8}),
-        (ARITHMETIC, "others-fall-short", "Bidirectional LSTM", {"deeper": 0.86}),
-        (ARITHMETIC, "all-learn", "+ rel", {"iid": 0.97}),
-        (LISTOPS, "router-ahead", "+ rel", {"deeper": 0.9}),
-        (LISTOPS, "router-computes", "NDR", {"majority": 0.7}),
-        (LISTOPS, "router-generalizes", "NDR", {"deeper": 0.96}),
-        (LISTOPS, "gates-in-rank", "+ rel", {"deeper": 0.86}),
-        (LISTOPS, "gates-in-rank", "+ abs/rel + gate", {"deeper": 0.995}),
-        (LISTOPS, "all-learn", "Bidirectional LSTM", {"iid": 0.96}),
-        (LISTOPS, "innermost-first", "NDR", {"opening_order": 0.79}),
+        (ARITHMETIC, "router-ahead", "relative", {"deeper": 0.9}),
+        (ARITHMETIC, "router-computes", "ndr", {"deeper": 0.57}),
+        (ARITHMETIC, "router-generalizes", "ndr", {"deeper": 0.94}),
+        (ARITHMETIC, "router-generalizes", "ndr", {"deeper_early": 0.94}),
+        (ARITHMETIC, "router-best", "ndr", {"deeper": 0.8}),
+        (ARITHMETIC, "others-fall-short", "bi-lstm", {"deeper": 0.86}),
+        (ARITHMETIC, "all-learn", "relative", {"iid": 0.97}),
+        (LISTOPS, "router-ahead", "relative", {"deeper": 0.9}),
+        (LISTOPS, "router-computes", "ndr", {"majority": 0.7}),
+        (LISTOPS, "router-generalizes", "ndr", {"deeper": 0.96}),
+        (LISTOPS, "gates-in-rank", "relative", {"deeper": 0.86}),
+        (LISTOPS, "gates-in-rank", "position-gate", {"deeper": 0.995}),
+        (LISTOPS, "all-learn", "bi-lstm", {"iid": 0.96}),
+        (LISTOPS, "innermost-first", "ndr", {"opening_order": 0.79}),
     ],
 )
 def test_every_claim_fails_where_its_statement_does(name, claim, model, bad):
@@ -82,7 +91,7 @@ def test_every_claim_fails_where_its_statement_does(name, claim, model, bad):
 @pytest.mark.parametrize("name", ALL)
 def test_without_the_router_claims_about_it_are_not_judged(name):
     study, found = results(name, as_published)
-    others = found.where(model="+ rel")
+    others = found.where(model="relative")
     for claim in study.claims:
         if claim.name not in ("all-learn", "others-fall-short"):
             with pytest.raises(Missing):
@@ -96,40 +105,40 @@ def test_all_figures_are_drawn_and_all_numbers_of_the_paper_are_there(name, pres
     for figure in study.figures:
         assert figure.draw(found).data
     # The rows LSTM and Transformer are in preset paper only.
-    compared = set(found.values("model"))
+    compared = {paper.title(model) for model in found.values("model")}
     measured = [row for row in study.beside if row.quantity.split(", ")[0] in compared]
     assert all(len(row.ours(found)) == len(found.seeds) for row in measured)
     assert (len(measured) == len(study.beside)) == (preset == "paper")
-    paper = {row.quantity: row.paper.value for row in study.beside}
+    printed = {row.quantity: row.paper.value for row in study.beside}
     expected = {ARITHMETIC: ("200k", 0.98), LISTOPS: ("100k", 0.99)}[name]
-    assert paper[f"NDR, deeper expressions, {expected[0]}"] == expected[1]
+    assert printed[f"NDR, deeper expressions, {expected[0]}"] == expected[1]
 
 
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [
-        (ARITHMETIC, {"+ rel": (128, 256, 4, 11), "NDR": (256, 1024, 4, 15)}),
-        (LISTOPS, {"+ rel": (256, 1024, 16, 6), "+ abs/rel + gate": (512, 2048, 16, 20),
-                   "NDR": (512, 1024, 16, 20)}),
+        (ARITHMETIC, {"relative": (128, 256, 4, 11), "ndr": (256, 1024, 4, 15)}),
+        (LISTOPS, {"relative": (256, 1024, 16, 6), "position-gate": (512, 2048, 16, 20),
+                   "ndr": (512, 1024, 16, 20)}),
     ],
 )  # fmt: skip
 def test_networks_and_tasks_of_the_paper_have_its_sizes(name, sizes):
-    found = {t.config["model"]: t.config for t in load(name).trials("paper", seeds=1)}
+    found = {t.config["model"]["spec"]: t.config for t in load(name).trials("paper", seeds=1)}
     assert tuple(found) == expression_trial.MODELS
     for model, expected in sizes.items():
-        assert tuple(found[model][k] for k in ("size", "hidden", "heads", "layers")) == expected
+        spec = found[model]["model"]
+        assert tuple(spec[k] for k in ("width", "hidden", "heads", "layers")) == expected
     for model, config in found.items():
-        assert config["buckets"] == (1 if name == ARITHMETIC and "LSTM" in model else 10)
-        assert config["matrix_rate"] is None
-        assert (config["b2"], config["warm_up"], config["falls"]) == (0.999, 0, False)
-        assert config["match_bias"] == 0
+        assert config["buckets"] == (1 if name == ARITHMETIC and "lstm" in model else 10)
+        assert config["muon_rate"] is None
+        assert (config["b2"], config["warmup_steps"], config["decays"]) == (0.999, 0, False)
+    assert found["ndr"]["model"]["attention"]["bias"] == 0
     task = {ARITHMETIC: tasks.SimpleArithmetic(), LISTOPS: tasks.ListOps()}[name]
     module = {ARITHMETIC: arithmetic, LISTOPS: listops_trial}[name]
     study, _ = results(name, as_published, "paper")
     for trial in study.trials("paper", seeds=1):
-        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in trial.config.items()}
-        assert module.task_of(study.config(**fields)) == task
-    assert found["NDR"]["extra_layers"] == (4 if name == LISTOPS else 0)
+        assert module.task_of(from_plain(study.config, trial.config)) == task
+    assert found["ndr"]["model"]["test_layers"] == (24 if name == LISTOPS else None)
 
 
 def test_the_list_of_the_paper_has_its_value():
@@ -149,11 +158,11 @@ def test_batches_are_of_like_lengths():
     # 200 that are nested, and all single operations.
     assert len(short) + len(long) == 250
     assert batches.shares.tolist() == [len(short), len(long)]
-    assert [source.batch_size for source in batches.sources] == [config.batch] * 2
+    assert [source.batch_size for source in batches.sources] == [config.batch_size] * 2
     assert seen.vocabulary[-2:] == ("B", "E")
     assert set(tests) == {"iid", "depth_valid", "deeper"}
     assert set(task.depths_of(tests["deeper"]).tolist()) == {4, 5}
-    recurrent = dataclasses.replace(config, model="LSTM")
+    recurrent = dataclasses.replace(config, model=specs.LSTMSpec())
     _, seen, *_ = expression_trial.data_of(recurrent, task, jax.random.key(0))
     assert "B" not in seen.vocabulary
 
@@ -187,7 +196,7 @@ def test_operators_that_open_from_the_innermost_outwards_are_recognised():
     assert listops_trial.orders(found) == pytest.approx(1)
     recorder = Recorder()
     listops_trial.report(found, recorder)
-    assert recorder.metrics["steps_an_operation"] == pytest.approx(2)
+    assert recorder.metrics["steps_per_operation"] == pytest.approx(2)
     assert recorder.metrics["undefined_order"] == 0
     heights, steps = recorder.curves["opening_by_height"]
     assert (heights.tolist(), steps.tolist()) == ([1, 2, 3], [0, 2, 4])
@@ -202,7 +211,7 @@ def test_heights_that_only_some_seeds_have_are_averaged_over_these():
         return dataclasses.replace(record, read_curve=lambda _: (heights, heights + record.seed))
 
     found = dataclasses.replace(found, records=tuple(map(own, found.records)))
-    by_height = listops.opening_by_height(found, "NDR")
+    by_height = listops.opening_by_height(found, "ndr")
     assert {h: steps.tolist() for h, steps in by_height.items()} == {
         1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 5], 4: [5, 6], 5: [7],
     }  # fmt: skip
@@ -228,14 +237,33 @@ def test_a_list_that_cannot_be_read_is_refused_before_training():
     assert not recorder.curves
 
 
+def small(**settings):
+    """Settings of the study of lists with a network that learns in no time."""
+    own = {name.removeprefix("model."): v for name, v in SMOKE.items() if name.startswith("model.")}
+    rest = {name: v for name, v in SMOKE.items() if not name.startswith("model.")}
+    return listops_trial.Config(model=specs.NDRSpec(**own, **settings), **rest)
+
+
 def test_a_network_with_more_layers_in_tests_is_also_tested_as_trained():
-    config = listops_trial.Config(**SMOKE, readout="first")
-    deeper = dataclasses.replace(config, extra_layers=2)
-    for settings, names in ((config, set()), (deeper, {"iid_as_trained", "deeper_as_trained"})):
+    as_trained = {"iid_as_trained", "deeper_as_trained"}
+    for config, names in ((small(), set()), (small(test_layers=4), as_trained)):
         recorder = Recorder()
-        listops_trial.trial(settings, jax.random.key(0), recorder)
+        listops_trial.trial(config, jax.random.key(0), recorder)
         assert {name for name in recorder.metrics if name.endswith("as_trained")} == names
         assert all(0 <= recorder.metrics[name] <= 1 for name in names)
+        assert "opening_order" in recorder.metrics
+
+
+def test_as_trained_a_network_has_the_layers_of_training_and_its_weights():
+    sizes = specs.SequenceSizes(8, 5)
+    deeper, plain = (
+        small(test_layers=layers).model.build(sizes, jax.random.key(1)) for layers in (4, None)
+    )
+    shallow = listops_trial.as_trained(deeper)
+    tokens, lengths = jnp.array([[1, 2, 3]]), jnp.array([3])
+    assert (shallow(tokens, lengths) == plain(tokens, lengths)).all()
+    assert (shallow(tokens, lengths) != deeper(tokens, lengths)).any()
+    assert listops_trial.as_trained(plain) is None
 
 
 def test_settings_that_make_no_sense_are_refused():
@@ -243,16 +271,12 @@ def test_settings_that_make_no_sense_are_refused():
         arithmetic.Config(steps=10, every=3)
     with pytest.raises(ValueError, match="every=0 is less than 1"):
         arithmetic.Config(every=0)
-    with pytest.raises(ValueError, match="heads=0 is less than 1"):
-        arithmetic.Config(heads=0)
     with pytest.raises(ValueError, match="train=0 is less than 1"):
         arithmetic.Config(train=0)
-    with pytest.raises(ValueError, match="LSTM is no transformer: it has no readout"):
-        arithmetic.Config(model="LSTM", readout="first")
-    with pytest.raises(ValueError, match="LSTM is no transformer: it has no extra layers"):
-        arithmetic.Config(model="LSTM", extra_layers=2)
-    with pytest.raises(ValueError, match="steps=500 end before warm_up=600"):
-        arithmetic.Config(steps=500, warm_up=600)
+    with pytest.raises(UserError, match="heads=0 is less than 1"):
+        arithmetic.study.trials("smoke", overrides={"model.heads": 0})
+    with pytest.raises(ValueError, match="steps=500 end before warmup_steps=600"):
+        arithmetic.Config(steps=500, warmup_steps=600)
     with pytest.raises(UserError, match="expected 2 values with commas between, got '3'"):
         arithmetic.study.parse(["depths=3"])
     with pytest.raises(ValueError, match="early=11000 is not between"):

@@ -116,8 +116,8 @@ class PonderLoss(eqx.Module):
 
     def __call__(self, model: Any, batch: LabelledSequences, key: PRNGKeyArray) -> Float[Array, ""]:
         """The loss of a network on a batch."""
-        scores, extras = model.ponder(batch.tokens, batch.lengths, key=key)
+        logits, extras = model.ponder(batch.tokens, batch.lengths, key=key)
         mask = jnp.arange(batch.tokens.shape[1]) < batch.lengths[:, None]
         mask = jnp.ones_like(mask) if self.padding else mask
         price = jnp.where(mask, extras["remainder"], 0).sum() / mask.sum()
-        return softmax_cross_entropy(scores, batch.labels) + self.weight * price
+        return softmax_cross_entropy(logits, batch.labels) + self.weight * price

@@ -2,69 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from recombine import learning, tasks
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine.lab import Recorder, Results, check_counts, check_intervals
 from recombine.models import specs
 
-from ..data_router.networks import optimizer_of
+from ..data_router import paper
+from ..data_router.networks import optimizer_of, sizes_of, untrained
 from .symbols import report_symbols
 
-Model = Literal["bi-lstm", "transformer", "ndr"]
-MODELS: dict[str, str] = {"bi-lstm": "Bi-LSTM", "transformer": "Transformer", "ndr": "NDR"}
-"""The networks, and their names in the paper's tables."""
+PAPER_NAMES: dict[str, str] = {
+    "bi-lstm": "Bi-LSTM", "ctlpp-transformer": "Transformer", "ctlpp-ndr": "NDR",
+}  # fmt: skip
+"""Networks of the paper's tables by the names of specs, in the order of the tables."""
 CONVERGED = 0.5
 """IID accuracy that a run must exceed to count, as in Section E.1."""
 SUCCESS = 0.95
 """OOD accuracy above which a run generalizes."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Sizes of a network, and how it learns."""
-
-    size: int
-    """Of a column; of the LSTM, of an embedding and of both directions together."""
-    hidden: int
-    heads: int
-    layers: int
-    """How many times the one layer is applied."""
-    test_layers: int
-    dropout: float
-    batch: int
-    learning_rate: float
-    weight_decay: float
-    clip: float
-    steps: int
-    b2: float = 0.999
-    """Of AdamW: how slowly the mean of squared gradients changes."""
-    falls: bool = False
-    """Whether the learning rate falls to 0 until the last step, or stays."""
-    matrix_rate: float | None = None
-    """Of Muon, which changes matrices in place of AdamW; none: AdamW changes all."""
-
-
-MUON: dict[str, Any] = {"b2": 0.95, "falls": True, "matrix_rate": 3e-3}
-"""How encoders learn in minutes; the paper's AdamW takes hours."""
-RECIPES: dict[str, dict[str, Recipe]] = {
-    "mini": {
-        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 128, 3e-3, 0.0, 5.0, 16_000),
-        "transformer": Recipe(128, 256, 4, 5, 5, 0.0, 128, 1e-3, 0.0025, 1.0, 10_000, **MUON),
-        "ndr": Recipe(64, 128, 4, 5, 5, 0.1, 128, 1e-3, 0.0, 1.0, 8000, **MUON),
+BI_LSTM: dict[str, Any] = {
+    "model.embedding": 256, "model.units": 128, "model.dropout": 0.5, "model.end_token": True,
+}  # fmt: skip
+ADAMW_ALONE: dict[str, Any] = {"b2": 0.999, "decays": False, "muon_rate": None}
+ON_LAPTOP: dict[str, dict[str, Any]] = {
+    "bi-lstm": BI_LSTM | ADAMW_ALONE | {"learning_rate": 3e-3, "clip": 5.0, "steps": 16_000},
+    "ctlpp-transformer": {
+        "weight_decay": 0.0025, "steps": 10_000, "model.width": 128, "model.hidden": 256,
+        "model.layers": 5, "model.dropout": 0.0,
     },
-    # Section E.1 with the sizes and the dropout of the published code, which alone give the
-    # parameters that can be trained of Table E.1; the table counts constants too.
-    "published": {
-        "bi-lstm": Recipe(256, 0, 1, 1, 1, 0.5, 512, 1.5e-4, 0.0, 5.0, 80_000),
-        "transformer": Recipe(128, 256, 4, 8, 8, 0.1, 512, 1.5e-4, 0.0025, 5.0, 300_000),
-        "ndr": Recipe(256, 512, 4, 8, 10, 0.5, 512, 1.5e-4, 0.0, 1.0, 80_000),
+    "ctlpp-ndr": {
+        "model.width": 64, "model.hidden": 128, "model.layers": 5, "model.test_layers": None,
+        "model.dropout": 0.1,
     },
+}  # fmt: skip
+"""Sizes of the networks and how they learn in minutes: encoders with Muon, where the paper's AdamW
+takes hours."""
+TABLE_E1: dict[str, dict[str, Any]] = {
+    "bi-lstm": BI_LSTM | ADAMW_ALONE | {"clip": 5.0},
+    "ctlpp-transformer": ADAMW_ALONE | {"weight_decay": 0.0025, "clip": 5.0, "steps": 300_000},
+    "ctlpp-ndr": ADAMW_ALONE,
 }
+"""Section E.1. Sizes and dropout are those of the published code, the defaults of the specs: they
+alone give the parameters that can be trained of Table E.1; the table counts constants too."""
+AS_IN_PAPER: dict[str, Any] = {"batch_size": 512, "learning_rate": 1.5e-4, "steps": 80_000}
+"""How all networks of the paper learn where the table above does not say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -74,70 +58,92 @@ class Config:
     variant: Literal["A", "R", "S"] = "A"
     """A: two groups of functions alternate in training and repeat in tests; R: the reverse; S: two
     stages of functions, which tests combine anew."""
-    model: Model = "ndr"
+    model: specs.AbstractSequenceSpec = specs.CTLPPNDRSpec()
     """The network that learns."""
-    recipe: Literal["mini", "published"] = "mini"
-    """Sizes and rates of the networks: those of the paper, or smaller ones."""
     symbols: int = 4
-    """How many symbols there are."""
+    """Number of symbols."""
     functions: int = 20
-    """How many functions there are."""
+    """Number of functions."""
     longest: int = 4
-    """Functions of the longest items."""
+    """Number of functions of the longest items."""
     overlap: int = 4
-    """Of S: functions that follow both groups of the first stage."""
+    """Functions that follow both groups of the first stage, in variant S."""
     shared: int = 4
-    """Of S: symbols on which each of these follows both."""
+    """Symbols on which each of these follows both, in variant S."""
     include_singles: bool = True
-    """Of A and R: train every function alone on every symbol."""
+    """Train every function alone on every symbol, in variants A and R."""
     include_all_pairs: bool = False
     """Train all items of two functions that training allows."""
     estimate_counts: bool = False
-    """Of S: draw half of the published estimate of the items of a length, not half of the items."""
+    """Draw half of the published estimate of the items of a length, not half of the items, in
+    variant S."""
     train: int | None = None
-    """Items to draw for training, beside those that it must have; none: half of all that there
-    are, minus the IID tests."""
+    """Items to draw for training, beside those that it must have; none: half of all items, minus
+    the IID tests."""
     evenness: float = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
     tested: int = 1000
-    """Items of each test that does not ask for all there are."""
-    steps: int | None = None
-    """Updates; none: those of the recipe, and so for the four below."""
-    size: int | None = None
-    """Numbers of a column."""
-    layers: int | None = None
-    """How many times a layer is applied, in training and tests."""
-    batch: int | None = None
-    """Items an update."""
-    learning_rate: float | None = None
+    """Items of each test that does not ask for all items."""
+    steps: int = 8000
+    """Number of updates."""
+    batch_size: int = 128
+    """Items per update."""
+    learning_rate: float = 1e-3
     """Learning rate of AdamW."""
-    warm_up: int = 300
-    """Updates over which the learning rate rises."""
+    muon_rate: float | None = 3e-3
+    """Learning rate of Muon, which changes matrices; none: AdamW changes all weights."""
+    b2: float = 0.95
+    """Decay of AdamW's mean of squared gradients, β₂."""
+    warmup_steps: int = 300
+    """Updates over which the learning rates rise."""
+    decays: bool = True
+    """Whether the learning rates then fall to 0 until the last update, or stay."""
+    weight_decay: float = 0.0
+    """Weight decay of AdamW and of Muon."""
+    clip: float = 1.0
+    """Norm to which longer gradients are cut."""
     every: int = 500
     """Updates between two looks at the tests."""
     buckets: int = 1
-    """Of how many widths batches are."""
+    """Sets of like lengths; all items of a batch are of one of them."""
     data_seed: int | None = None
     """Seed of functions and items, so that repetitions differ in weights only; none: in all."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.evenness <= 1:
             raise ValueError(f"evenness={self.evenness} is not between 0 and 1")
-        check_counts(self, "train", "tested", "size", "layers", "batch", "buckets")
-        recipe = recipe_of(self)
-        if recipe.falls and recipe.steps <= self.warm_up:
-            raise ValueError(f"steps={recipe.steps} end before warm_up={self.warm_up} is over")
-        check_intervals(recipe.steps, every=self.every)
+        check_counts(self, "train", "tested", "batch_size", "buckets")
+        if self.decays and self.steps <= self.warmup_steps:
+            raise ValueError(
+                f"steps={self.steps} end before warmup_steps={self.warmup_steps} are over"
+            )
+        check_intervals(self.steps, every=self.every)
 
 
-def recipe_of(config: Config) -> Recipe:
-    """The recipe of a network, with what the config changes."""
-    names = ("steps", "size", "layers", "batch", "learning_rate")
-    changed = {name: getattr(config, name) for name in names if getattr(config, name) is not None}
-    if "layers" in changed:
-        changed["test_layers"] = changed["layers"]
-    return replace(RECIPES[config.recipe][config.model], **changed)
+def settings_in(table: dict[str, dict[str, Any]], condition: dict[str, Any]) -> dict[str, Any]:
+    """The row of a condition's network; one that names no network has the default, NDR."""
+    return table.get(paper.network_of({"model": "ctlpp-ndr"} | condition) or "", {})
+
+
+def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
+    """Sizes of a condition's network and how it learns at preset laptop; a user's learns as NDR."""
+    return settings_in(ON_LAPTOP, condition)
+
+
+def as_published(condition: dict[str, Any]) -> dict[str, Any]:
+    """Sizes of a condition's network and how it learns at preset paper."""
+    return AS_IN_PAPER | settings_in(TABLE_E1, condition)
+
+
+def title(model: str) -> str:
+    """What a network is called; one that the paper does not know keeps its name."""
+    return PAPER_NAMES.get(model, model)
+
+
+def networks(results: Results) -> list[str]:
+    """All networks of the results: those of the paper in its order, then the others."""
+    return paper.networks(results, PAPER_NAMES)
 
 
 def task_of(config: Config, seed: int) -> tasks.TableLookupPatterns:
@@ -163,28 +169,6 @@ def seed_of(config: Config, key) -> int:
     return int(jax.random.randint(key, (), 0, 2**31 - 1))
 
 
-def frame_of(config: Config) -> Callable[[tasks.LabelledSequences], tasks.LabelledSequences]:
-    """What is done to items before a network reads them: all end in E, and encoders begin at B."""
-    return lambda items: items.framed(begin=config.model != "bi-lstm")
-
-
-def network_of(config: Config, words: int, classes: int, key):
-    """The untrained network."""
-    recipe = recipe_of(config)
-    spec: specs.AbstractSequenceSpec
-    if config.model == "bi-lstm":
-        spec = specs.BiLSTMSpec(
-            embedding=recipe.size, units=recipe.size // 2, dropout=recipe.dropout, end_token=True
-        )
-    else:
-        kind = {"transformer": specs.CTLPPTransformerSpec, "ndr": specs.CTLPPNDRSpec}[config.model]
-        spec = kind(
-            width=recipe.size, hidden=recipe.hidden, heads=recipe.heads, layers=recipe.layers,
-            test_layers=recipe.test_layers, dropout=recipe.dropout,
-        )  # fmt: skip
-    return spec.build(specs.SequenceSizes(words, classes), key)
-
-
 def evened(items: tasks.LabelledSequences, evenness: float) -> tasks.LabelledSequences:
     """The same items, those of rarer lengths repeatedly.
 
@@ -204,32 +188,34 @@ def trial(config: Config, key, recorder: Recorder) -> None:
 
     data_key, weight_key, batch_key = jax.random.split(key, 3)
     seed = seed_of(config, data_key)
-    task, frame, recipe = task_of(config, seed), frame_of(config), recipe_of(config)
+    task = task_of(config, seed)
+
+    def frame(items: tasks.LabelledSequences) -> tasks.LabelledSequences:
+        return items.framed(*specs.frame_of(config.model))
+
     sets = task.sets(
         train=config.train, iid=config.tested, ood=config.tested, diagnostics=True, seed=seed
     )
     # A test may ask for what no item has, such as symbols that are not shared where all are.
     tests = {name: frame(items) for name, items in sets.items() if len(items)}
     train = tests.pop("train")
-    network = eqx.filter_jit(network_of)(
-        config, len(train.vocabulary) - 1, train.classes, weight_key
-    )
+    network = untrained(config.model, sizes_of(train), key=weight_key)
     rule = learning.Descent(
         learning.label_loss,
         learning.Mixture.of_sets(
-            evened(train, config.evenness).buckets(config.buckets), recipe.batch
+            evened(train, config.evenness).buckets(config.buckets), config.batch_size
         ),
         optimizer_of(
-            recipe.learning_rate, recipe.matrix_rate, b2=recipe.b2, clip=recipe.clip,
-            weight_decay=recipe.weight_decay, warmup_steps=config.warm_up,
-            decay_steps=recipe.steps if recipe.falls else 0,
+            config.learning_rate, config.muon_rate, b2=config.b2, clip=config.clip,
+            weight_decay=config.weight_decay, warmup_steps=config.warmup_steps,
+            decay_steps=config.steps if config.decays else 0,
         ),
         key=batch_key,
         measure=learning.SequenceAccuracy({"": train[: config.tested]} | tests),
         every=config.every,
     )  # fmt: skip
     state, seen = recorder.train(
-        rule, eqx.filter_jit(rule.init)(network), recipe.steps, chunk=config.every
+        rule, eqx.filter_jit(rule.init)(network), config.steps, chunk=config.every
     )
 
     recorder.curve("loss", seen["step"], seen["loss"])

@@ -20,12 +20,13 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
+from .pattern_trial import as_published, on_laptop
 from .patterns import AS_PUBLISHED
 from .representations_trial import Config, trial
 from .symbols import compatibility, first_maps, maps_of
 
 NOISE = 0.3
-"""Of representations, relative to their norm, in the controls with noise."""
+"""Noise of representations, relative to their norm, in the controls with noise."""
 NEAR_CHANCE = 0.05
 """How far from chance an accuracy may be and still be at chance."""
 
@@ -125,7 +126,7 @@ def noise_makes_clusters(results: Results) -> Judgement:
     evidence = {
         "clusters of a symbol, one code (bound: at least 2)": one.metric("mean_clusters").min(),
         "their Rand index with groups (bound: at most 0.1)": one.metric("rand_index").mean(),
-        "within less across, one code (bound: within ±0.02)":
+        "within minus across, one code (bound: within ±0.02)":
             (one.metric("within") - one.metric("across")).mean(),
         "Rand index, two codes (bound: 1)": two.metric("lowest_rand_index").min(),
     }  # fmt: skip
@@ -201,6 +202,7 @@ study = Study(
             seeds=5,
             conditions=(*HAND_MADE, *NOISY),
             settings=FULL_SIZE,
+            depends=on_laptop,
             cost="20 s on two cores",
         ),
         "paper": Preset(
@@ -211,7 +213,8 @@ study = Study(
                 *({"network": "trained", "variant": v} for v in ("A", "R")),
             ),
             settings=AS_PUBLISHED,
-            cost="an accelerator; 82 min a trained network on one P100",
+            depends=as_published,
+            cost="an accelerator; 82 min per trained network on one P100",
         ),
     },
     claims=(

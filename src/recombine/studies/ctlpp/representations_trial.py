@@ -25,7 +25,7 @@ class Config(pattern_trial.Config):
     only group a can read, and all other functions one that all can read. Or trained, on `variant`.
     """
     noise: float = 0.0
-    """Added to representations, relative to their norm."""
+    """Noise that is added to representations, relative to their norm."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

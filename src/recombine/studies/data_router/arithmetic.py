@@ -6,33 +6,46 @@ from typing import Any
 import numpy as np
 
 from recombine import tasks
-from recombine.lab import Claim, Judgement, Preset, Recorder, Results, Source, Study, grid
+from recombine.lab import (
+    Claim,
+    Judgement,
+    Preset,
+    Recorder,
+    Reference,
+    Results,
+    Source,
+    Study,
+    grid,
+)
 
 from . import DOCUMENT
 from .expression_results import (
+    BI_LSTM_AS_PUBLISHED,
     LAPTOP_MODELS,
-    ON_LAPTOP,
     SMOKE,
     all_learn,
     beside,
     by_model,
+    on_laptop,
     published,
     router_ahead,
     router_computes,
     router_generalizes,
     table_figures,
+    titled,
 )
 from .expression_trial import MODELS, learn
 from .expression_trial import Config as ExpressionConfig
 from .lookup_results import mean
 from .networks import LEARNING_AS_PUBLISHED
+from .paper import network_of
 
 LEARNED = 0.98
 """Accuracy of all networks on expressions as in training, at least."""
 GENERALIZES = 0.95
 """Accuracy of NDR on deeper expressions, at least."""
 FALLS_SHORT = 0.85
-"""That of all other networks, at most."""
+"""Accuracy of all other networks on deeper expressions, at most."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +53,9 @@ class Config(ExpressionConfig):
     """Settings of the study of simple arithmetic."""
 
     nested: float = 0.2
-    """How probably an argument is an operation, in training."""
+    """Probability that an argument is an operation, in training."""
     deeper_nested: float = 0.3
-    """The same in deeper expressions."""
+    """Probability that an argument is an operation, in deeper expressions."""
     early: int = 5000
     """Updates after which a network is also chosen: the column 50k of Table 5.3."""
 
@@ -66,7 +79,7 @@ def early_accuracy(curves: dict[str, np.ndarray], early: int) -> float:
     """Accuracy on deeper expressions of the network that is chosen of the first ones."""
     first = (curves["step"] > 0) & (curves["step"] <= early)
     valid, deeper = (curves[f"{name}_accuracy"][first] for name in ("depth_valid", "deeper"))
-    # Of equally good ones the last, as `learning.Best` has it.
+    # The last of equally good ones, as `learning.Best` has it.
     return float(deeper[len(valid) - 1 - valid[::-1].argmax()])
 
 
@@ -85,16 +98,16 @@ def all_have_learned(results: Results) -> Judgement:
 
 
 def of_others(results: Results) -> dict[str, float]:
-    """Accuracy on deeper expressions of all networks but NDR."""
-    return {m: value for m, value in by_model(results, "deeper").items() if m != "NDR"}
+    """Accuracy on deeper expressions of all networks of the paper but NDR."""
+    return {m: value for m, value in by_model(results, "deeper").items() if m != "ndr"}
 
 
 def is_best(results: Results) -> Judgement:
-    router, others = mean(results, "deeper", model="NDR"), of_others(results)
+    router, others = mean(results, "deeper", model="ndr"), of_others(results)
     evidence = {
         "NDR on deeper expressions": router,
-        "others (bound: below NDR)": others,
-        "IID": by_model(results, "iid"),
+        "others (bound: below NDR)": titled(others),
+        "IID": titled(by_model(results, "iid")),
     }
     return Judgement(router > max(others.values()), evidence)
 
@@ -102,39 +115,53 @@ def is_best(results: Results) -> Judgement:
 def others_fall_short(results: Results) -> Judgement:
     others = of_others(results)
     evidence = {
-        f"deeper expressions (bound: at most {FALLS_SHORT:g})": others,
-        "the best seed": {m: results.metric("deeper", model=m).max() for m in others},
-        "IID": by_model(results, "iid"),
+        f"deeper expressions (bound: at most {FALLS_SHORT:g})": titled(others),
+        "the best seed": titled({m: results.metric("deeper", model=m).max() for m in others}),
+        "IID": titled(by_model(results, "iid")),
     }
     return Judgement(max(others.values()) <= FALLS_SHORT, evidence)
 
 
 RECURRENT_SETTINGS: dict[str, Any] = {
-    "units": 200, "embedding": 200, "recurrent_layers": 2, "dropout": 0.5, "weight_decay": 0.0,
-    "learning_rate": 1e-3, "batch": 256, "buckets": 1, "clip": 5.0, "steps": 200_000,
+    "weight_decay": 0.0, "learning_rate": 1e-3, "batch_size": 256, "buckets": 1, "clip": 5.0,
+    "steps": 200_000, "model.units": 200, "model.embedding": 200, "model.layers": 2,
+    "model.dropout": 0.5,
 }  # fmt: skip
 UNGATED_SETTINGS: dict[str, Any] = {
-    "size": 128, "hidden": 256, "layers": 11, "dropout": 0.5, "readout": "first", "buckets": 10,
-    "learning_rate": 1.5e-4, "weight_decay": 0.0025, "batch": 512, "steps": 200_000,
+    "learning_rate": 1.5e-4, "weight_decay": 0.0025, "batch_size": 512, "steps": 200_000,
+    "buckets": 10, "model.width": 128, "model.hidden": 256, "model.heads": 4, "model.layers": 11,
+    "model.dropout": 0.5, "model.reads": "first",
 }  # fmt: skip
 GATED_SETTINGS: dict[str, Any] = {
-    "size": 256, "hidden": 1024, "layers": 15, "dropout": 0.5, "buckets": 10,
-    "learning_rate": 1.5e-4, "batch": 512, "steps": 100_000,
+    "learning_rate": 1.5e-4, "batch_size": 512, "steps": 100_000, "buckets": 10,
+    "model.width": 256, "model.hidden": 1024, "model.heads": 4, "model.layers": 15,
+    "model.dropout": 0.5, "model.attention.dropout": 0.1, "model.block.gate_dropout": 0.1,
 }  # fmt: skip
 TABLE_D4: dict[str, dict[str, Any]] = {
-    "LSTM": RECURRENT_SETTINGS,
-    "Bidirectional LSTM": RECURRENT_SETTINGS,
-    "Transformer": UNGATED_SETTINGS | {"attention_dropout": 0.0},
-    "+ rel": UNGATED_SETTINGS,
-    "+ abs/rel + gate": GATED_SETTINGS,
-    "NDR": GATED_SETTINGS,
+    "lstm": RECURRENT_SETTINGS,
+    "bi-lstm": RECURRENT_SETTINGS | BI_LSTM_AS_PUBLISHED,
+    "transformer": UNGATED_SETTINGS | {"model.attention.dropout": 0.0},
+    "relative": UNGATED_SETTINGS | {"model.attention.dropout": 0.1},
+    "position-gate": GATED_SETTINGS,
+    "ndr": GATED_SETTINGS,
 }
 """The paper's settings of every network; all transformers have batches of like lengths."""
 AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "digits": 10, "longest": 50, "depths": (2, 5), "valid_depths": (6, 6), "deeper_depths": (7, 8),
-    "train": 100_000, "heads": 4, "every": 1000, "early": 50_000,
+    "train": 100_000, "every": 1000, "early": 50_000,
 }  # fmt: skip
 """The task and its sets: Sections 5.2.2 and D.3.2."""
+
+
+def as_published(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset paper: the settings of its network."""
+    return TABLE_D4.get(network_of(condition) or "", {})
+
+
+def in_table(model: str) -> Reference:
+    """The published accuracy on deeper expressions."""
+    return published("table-5.3", model, "200k", "deeper")
+
 
 study = Study(
     name="data-router/arithmetic",
@@ -147,20 +174,22 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(model=("NDR",)),
+            conditions=grid(model=("ndr",)),
             settings=SMOKE | {"early": 1},
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=tuple({"model": model, **ON_LAPTOP[model]} for model in LAPTOP_MODELS),
+            conditions=grid(model=LAPTOP_MODELS),
+            depends=on_laptop,
             cost="90 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=tuple({"model": model, **TABLE_D4[model]} for model in MODELS),
+            conditions=grid(model=MODELS),
+            depends=as_published,
             settings=AS_PUBLISHED,
-            cost="a day on an accelerator; weeks a transformer on two cores",
+            cost="a day on an accelerator; weeks per transformer on two cores",
         ),
     },
     claims=(
@@ -203,9 +232,7 @@ study = Study(
             all_have_learned,
         ),
     ),
-    figures=table_figures(
-        "Table 5.3", {m: published("table-5.3", m, "200k", "deeper") for m in MODELS}
-    ),
+    figures=table_figures("Table 5.3", in_table),
     beside=tuple(
         row
         for model in MODELS

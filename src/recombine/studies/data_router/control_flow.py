@@ -16,6 +16,7 @@ from . import DOCUMENT
 from .control_flow_trial import trial
 from .lookup_results import (
     AS_PUBLISHED,
+    SMALL_ENCODER,
     SMOKE,
     as_published,
     longest_first,
@@ -24,8 +25,9 @@ from .lookup_results import (
     present,
 )
 from .lookup_trial import DIRECTIONS, Config
+from .paper import networks, title
 
-MODELS = ("NDR", "+ abs/rel + gate", "+ rel + gate", "+ rel")
+MODELS = ("ndr", "position-gate", "relative-gate", "relative")
 GATED = MODELS[:3]
 IN_ORDER = 0.9
 """Spearman's correlation of opening step and distance, at least."""
@@ -33,19 +35,19 @@ READS = 0.9
 """Share of columns that read their argument when they open, at least."""
 ONE_STEP = (0.75, 1.25)
 """Steps from one function to the next."""
-SHOWN = grid(model=("NDR",), direction=DIRECTIONS) + grid(
-    model=("+ abs/rel + gate", "+ rel"), direction=("backward",)
+SHOWN = grid(model=("ndr",), direction=DIRECTIONS) + grid(
+    model=("position-gate", "relative"), direction=("backward",)
 )
 
 
 def router(results: Results, metric: str) -> dict[str, float]:
-    return {d: mean(results, metric, model="NDR", direction=d) for d in DIRECTIONS}
+    return {d: mean(results, metric, model="ndr", direction=d) for d in DIRECTIONS}
 
 
 def others(results: Results, metric: str, models: tuple[str, ...]) -> dict[str, float]:
-    """The same of other networks, backward, of those that report it."""
+    """A metric's mean of other networks, backward."""
     runs = results.where(direction="backward")
-    return {m: mean(runs, metric, model=m) for m in present(runs, "model", models)}
+    return {title(m): mean(runs, metric, model=m) for m in present(runs, "model", models)}
 
 
 def in_order(results: Results) -> Judgement:
@@ -59,10 +61,10 @@ def in_order(results: Results) -> Judgement:
     return Judgement(min(order.values()) > IN_ORDER, evidence)
 
 
-def one_a_step(results: Results) -> Judgement:
-    steps = router(results, "steps_a_function")
+def one_per_step(results: Results) -> Judgement:
+    steps = router(results, "steps_per_function")
     low, high = ONE_STEP
-    evidence = {f"steps a function (bounds: {low:g} to {high:g})": steps}
+    evidence = {f"steps per function (bounds: {low:g} to {high:g})": steps}
     return Judgement(all(low <= s <= high for s in steps.values()), evidence)
 
 
@@ -78,14 +80,22 @@ def reads_argument(results: Results) -> Judgement:
     return Judgement(learned and min(reads.values()) >= READS, evidence)
 
 
-def named(results: Results) -> list[tuple[str, str, str]]:
-    """Network, direction and how the two are called."""
-    pairs = [
-        (m, d)
-        for m in present(results, "model", MODELS)
-        for d in present(results.where(model=m), "direction", DIRECTIONS)
-    ]
-    return [(m, d, f"{m}, {d}") for m, d in pairs]
+def watched(results: Results, metric: str) -> bool:
+    """Whether all runs report a metric: networks without gates have no order in which columns
+    open, and those without attention are not watched."""
+    return all(metric in record.metrics for record in results.records)
+
+
+def named(results: Results) -> list[tuple[str, Results]]:
+    """The runs of every network and direction that were watched, and what they are called."""
+    found = []
+    for model in networks(results):
+        of_model = results.where(model=model)
+        for direction in present(of_model, "direction", DIRECTIONS):
+            runs = of_model.where(direction=direction)
+            if watched(runs, "reads_argument"):
+                found.append((f"{title(model)}, {direction}", runs))
+    return found
 
 
 def draw_opening(results: Results):
@@ -93,9 +103,10 @@ def draw_opening(results: Results):
         "opening of columns", "largest attention is on the argument",
         x="functions applied up to a column", y=("step", "share of columns"), columns=2,
     )  # fmt: skip
-    for color, (model, direction, name) in enumerate(named(results)):
-        runs = results.where(model=model, direction=direction)
-        curves = {"reads_by_distance": 1} | ({"opening_by_distance": 0} if model in GATED else {})
+    for color, (name, runs) in enumerate(named(results)):
+        curves = {"reads_by_distance": 1}
+        if watched(runs, "opening_order"):
+            curves |= {"opening_by_distance": 0}
         for curve, panel in curves.items():
             distances, values = runs.curve(curve)
             figures.add_points(figure, distances, list(values.T), name, color=color, panel=panel)
@@ -104,8 +115,8 @@ def draw_opening(results: Results):
 
 def draw_sharpness(results: Results):
     figure = figures.panels("", x="step", y="largest attention of a column")
-    for color, (model, direction, name) in enumerate(named(results)):
-        steps, values = results.curve("sharpness", model=model, direction=direction)
+    for color, (name, runs) in enumerate(named(results)):
+        steps, values = runs.curve("sharpness")
         figures.add_seeds(figure, steps, values, name, color=color)
     return figure
 
@@ -115,7 +126,7 @@ def draw_trace(model: str, direction: str):
 
     def draw(results: Results):
         runs = results.where(model=model, direction=direction)
-        gates = runs.array("gates")[0] if model in GATED else None
+        gates = runs.array("gates")[0] if watched(runs, "opening_order") else None
         words = [str(word) for word in runs.array("words")[0]]
         return figures.routing_trace(words, runs.array("attention")[0], gates)
 
@@ -125,7 +136,7 @@ def draw_trace(model: str, direction: str):
 def trace_figure(name: str, model: str, direction: str, where: str) -> Figure:
     return Figure(
         f"trace-{name}",
-        f"{model} at work, {direction}",
+        f"{title(model)} at work, {direction}",
         f"{where}: attention, the largest of all heads, and gates of the first seed's network on "
         "one of the longest inputs, step by step.",
         draw_trace(model, direction),
@@ -143,8 +154,8 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(model=("NDR",), direction=("backward",)),
-            settings=SMOKE,
+            conditions=grid(model=("ndr",), direction=("backward",)),
+            settings=SMOKE | SMALL_ENCODER,
             cost="10 s on two cores",
         ),
         "laptop": Preset(
@@ -158,7 +169,7 @@ study = Study(
             conditions=SHOWN,
             depends=as_published,
             settings=AS_PUBLISHED,
-            cost="hours on an accelerator; about a day a network on two cores",
+            cost="hours on an accelerator; about a day per network on two cores",
         ),
     },
     claims=(
@@ -172,9 +183,9 @@ study = Study(
         Claim(
             "one-column-a-step",
             "In NDR, a column opens about one step after the one that it depends on: 0.75 to 1.25 "
-            "steps a function in both directions.",
+            "steps per function in both directions.",
             "Figures 5.3, D.6 and D.7",
-            one_a_step,
+            one_per_step,
         ),
         Claim(
             "columns-read-their-argument",
@@ -192,10 +203,10 @@ study = Study(
             "what is read at the step at which the argument can be ready.",
             draw_opening,
         ),
-        trace_figure("ndr-backward", "NDR", "backward", "Figures 5.3 and D.7"),
-        trace_figure("ndr-forward", "NDR", "forward", "Figure D.6"),
-        trace_figure("mixed", "+ abs/rel + gate", "backward", "Figures D.4 and D.5"),
-        trace_figure("relative", "+ rel", "backward", "Figure D.3"),
+        trace_figure("ndr-backward", "ndr", "backward", "Figures 5.3 and D.7"),
+        trace_figure("ndr-forward", "ndr", "forward", "Figure D.6"),
+        trace_figure("mixed", "position-gate", "backward", "Figures D.4 and D.5"),
+        trace_figure("relative", "relative", "backward", "Figure D.3"),
         Figure(
             "sharpness",
             "How sharp attention is",

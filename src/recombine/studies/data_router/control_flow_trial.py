@@ -38,8 +38,8 @@ def flow_of(
 
     **Arguments:**
 
-    - `words`: of inputs with equally many functions.
-    - `symbols`, `functions`: how these are written.
+    - `words`: words of inputs with equally many functions.
+    - `symbols`, `functions`: words of symbols and of functions.
     - `attention`: `[steps, inputs, heads, length, length]`.
     - `gates`: `[steps, inputs, length, channels]`.
     """
@@ -64,17 +64,19 @@ def flow_of(
 
 
 def orders(flow: Flow) -> np.ndarray:
-    """Spearman's correlation of opening and distance, one an input; NaN where not defined."""
+    """Spearman's correlation of opening and distance, one per input; NaN where not defined."""
     assert flow.opening is not None
     pairs = zip(flow.opening, flow.distances, strict=True)
     return np.array([probes.opening_order(opening, distance) for opening, distance in pairs])
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn; then watch attention and gates on the longest inputs."""
+    """Learn; then watch attention and gates on the longest inputs, if the network has them."""
     import equinox as eqx
 
     learned = learn(config, key, recorder)
+    if not hasattr(learned.model, "trace"):
+        return
     longest = config.longer_lengths[1]
     items = items_of(learned, min(WATCHED, config.evaluated), (longest, longest))
     words = [items.text(i).split() for i in range(len(items))]
@@ -111,7 +113,7 @@ def report(recorder: Recorder, flow: Flow) -> None:
         # Columns that open together are in no order.
         recorder.metric("opening_order", np.nan_to_num(found).mean())
         slope, _ = np.polyfit(flow.distances.ravel(), flow.opening.ravel(), 1)
-        recorder.metric("steps_a_function", slope)
+        recorder.metric("steps_per_function", slope)
     for name, values in by_distance.items():
         means = [values[flow.distances == distance].mean() for distance in steps]
         recorder.curve(name, steps, means)

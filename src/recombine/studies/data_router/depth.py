@@ -19,8 +19,9 @@ from recombine.lab import (
 from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
-    ROUTER_SETTINGS,
+    SMALL_ENCODER,
     SMOKE,
+    as_published,
     chance_of,
     draw_by_length,
     longest_first,
@@ -46,12 +47,13 @@ NOISE = 0.05
 def by_layers(results: Results, metric: str, direction: str) -> dict[int, float]:
     """A metric's mean over seeds, from the most layers to the fewest."""
     runs = results.where(direction=direction)
-    return {n: mean(runs, metric, layers=n) for n in sorted(runs.values("layers"), reverse=True)}
+    counts = sorted(runs.values("model.layers"), reverse=True)
+    return {n: mean(runs, metric, **{"model.layers": n}) for n in counts}
 
 
 def chosen(results: Results, fits, what: str) -> list[int]:
     """The numbers of layers that fit."""
-    found = [n for n in results.values("layers") if fits(n)]
+    found = [n for n in results.values("model.layers") if fits(n)]
     if not found:
         raise Missing(f"no network with {what}")
     return found
@@ -61,7 +63,7 @@ def enough(results: Results) -> Judgement:
     _, longest = results.values("longer_lengths")[0]
     layers = chosen(results, lambda n: n >= longest + SPARE, "enough layers")
     found = {
-        f"{d}, {n} layers": mean(results, "longer_at_end", direction=d, layers=n)
+        f"{d}, {n} layers": mean(results, "longer_at_end", **{"direction": d, "model.layers": n})
         for d in DIRECTIONS
         for n in layers
     }
@@ -105,11 +107,11 @@ def draw_layers(results: Results):
     figure = figures.panels(*directions, x="layers", y="accuracy", shared_y=True)
     for panel, direction in enumerate(directions):
         runs = results.where(direction=direction)
-        layers = runs.values("layers")
+        layers = runs.values("model.layers")
         for color, (name, metric) in enumerate(
             (("IID", "iid"), ("longer inputs", "longer_at_end"))
         ):
-            values = [runs.metric(metric, layers=n) for n in layers]
+            values = [runs.metric(metric, **{"model.layers": n}) for n in layers]
             figures.add_points(figure, layers, values, name, color=color, panel=panel)
         _, longest = results.values("longer_lengths")[0]
         figures.add_level(figure, longest, "functions", panel=panel, axis="x")
@@ -123,11 +125,16 @@ def beside(layers: int, direction: str, metric: str) -> Beside:
     words = {"iid": "IID", "longer": "longer"}[metric]
     return Beside(
         f"{direction}, {words}, {spare:+d} layers beyond the longest test",
-        published("table-5.2", "NDR", f"{direction}; n_layers={layers}", metric),
-        lambda results: results.metric(
-            ours, direction=direction, layers=results.values("longer_lengths")[0][1] + spare
-        ),
+        published("table-5.2", "ndr", f"{direction}; n_layers={layers}", metric),
+        lambda results: results.where(
+            **{"model.layers": results.values("longer_lengths")[0][1] + spare}
+        ).metric(ours, model="ndr", direction=direction),
     )
+
+
+def sweep(layers: tuple[int, ...], directions: tuple[str, ...] = DIRECTIONS) -> tuple[dict, ...]:
+    """NDR with every number of layers in every direction."""
+    return grid(**{"model": ("ndr",), "model.layers": layers, "direction": directions})
 
 
 study = Study(
@@ -141,21 +148,22 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(layers=(2,), direction=("backward",)),
-            settings={k: v for k, v in SMOKE.items() if k != "layers"},
+            conditions=sweep((2,), ("backward",)),
+            settings=SMOKE | SMALL_ENCODER,
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=longest_first(grid(layers=LAYERS, direction=DIRECTIONS)),
+            conditions=longest_first(sweep(LAYERS)),
             depends=on_laptop,
             cost="40 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=grid(layers=PAPER_LAYERS, direction=DIRECTIONS),
-            settings={k: v for k, v in ROUTER_SETTINGS.items() if k != "layers"} | AS_PUBLISHED,
-            cost="hours on an accelerator; about a day a network on two cores",
+            conditions=sweep(PAPER_LAYERS),
+            depends=as_published,
+            settings=AS_PUBLISHED,
+            cost="hours on an accelerator; about a day per network on two cores",
         ),
     },
     claims=(
@@ -191,8 +199,8 @@ study = Study(
         Figure(
             "by-length",
             "Accuracy by the number of functions",
-            "One line a number of layers; of the networks that are best on 6 functions.",
-            lambda results: draw_by_length(results, "layers", (*PAPER_LAYERS, 2)),
+            "One line per number of layers; networks are those that are best on 6 functions.",
+            lambda results: draw_by_length(results, "model.layers"),
         ),
     ),
     beside=tuple(

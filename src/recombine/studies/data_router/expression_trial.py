@@ -1,19 +1,17 @@
 """What trials on nested expressions share: learn shallow ones, meet deeper ones."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from recombine import learning, probes, tasks
 from recombine.lab import Recorder, check_counts
+from recombine.models import specs
 
-from .networks import RECURRENT, Data, NetworkConfig, fit, plain_network
+from .networks import Data, NetworkConfig, fit, sizes_of, untrained
 
-Model = Literal[
-    "LSTM", "Bidirectional LSTM", "Transformer", "+ rel", "+ abs/rel + gate", "NDR"
-]  # fmt: skip
-MODELS: tuple[Model, ...] = get_args(Model)
+MODELS = ("lstm", "bi-lstm", "transformer", "relative", "position-gate", "ndr")
 """The rows of Tables 5.3 and 5.4, in their order."""
 
 
@@ -21,37 +19,25 @@ MODELS: tuple[Model, ...] = get_args(Model)
 class Config(NetworkConfig):
     """Settings of the studies of nested expressions."""
 
-    model: Model = "NDR"
-    """The network, by its name in Tables 5.3 and 5.4."""
     digits: int = 5
     """How many digits there are, from 0 on; sums and products are modulo this number."""
     longest: int = 25
-    """Tokens of an expression; a list counts one more for every operation."""
+    """Tokens of the longest expression; a list counts one more for every operation."""
     depths: tuple[int, int] = (2, 3)
     """The least and the greatest depth in training; simple arithmetic has all single operations
     beside them."""
     valid_depths: tuple[int, int] = (4, 4)
-    """The same of the expressions on which a network is chosen."""
+    """The least and the greatest depth of the expressions on which a network is chosen."""
     deeper_depths: tuple[int, int] = (4, 5)
-    """The same of the expressions on which it is tested."""
+    """The least and the greatest depth of the expressions on which it is tested."""
     train: int = 20_000
-    """Expressions of these depths to learn."""
+    """Number of training expressions of these depths."""
     buckets: int = 3
-    size: int = 64
-    hidden: int = 128
-    layers: int = 11
-    extra_layers: int = 0
-    """How many times more the layer of a transformer is applied after training."""
-    recurrent_layers: int = 2
-    """Of an LSTM."""
-    dropout: float = 0.2
     steps: int = 10_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "train", "recurrent_layers")
-        if self.model in RECURRENT and self.extra_layers:
-            raise ValueError(f"{self.model} is no transformer: it has no extra layers")
+        check_counts(self, "train")
 
 
 class Learned(NamedTuple):
@@ -62,7 +48,7 @@ class Learned(NamedTuple):
     curves: dict[str, np.ndarray]
     """Measurements during training."""
     tests: dict[str, Any]
-    """Expressions by name, framed if the network reads them so."""
+    """Expressions by name, in the frame of the network."""
 
 
 def data_of(config: Config, task, key) -> Data:
@@ -73,10 +59,10 @@ def data_of(config: Config, task, key) -> Data:
     sets = task.sets(train=config.train, iid=config.evaluated, tests=config.evaluated, seed=seed)
     # The network is chosen on deeper expressions.
     del sets["iid_valid"]
-    if config.model not in RECURRENT:
-        sets = {name: part.framed() for name, part in sets.items()}
+    frame = specs.frame_of(config.model)
+    sets = {name: part.framed(*frame) for name, part in sets.items()}
     train = sets.pop("train")
-    batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch)
+    batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch_size)
     return Data(batches, train[: config.evaluated], sets)
 
 
@@ -85,15 +71,11 @@ def learn(config: Config, task, key, recorder: Recorder) -> Learned:
 
     Of one key, all networks have the same expressions.
     """
-    import equinox as eqx
     import jax
 
     weight_key, data_key, batch_key = jax.random.split(key, 3)
     data = data_of(config, task, data_key)
-    made = eqx.filter_jit(plain_network)(
-        config, len(data.seen.vocabulary) - 1, data.seen.classes, key=weight_key,
-        recurrent_layers=config.recurrent_layers, test_layers=config.layers + config.extra_layers,
-    )  # fmt: skip
+    made = untrained(config.model, sizes_of(data.seen), key=weight_key)
     fitted = fit(config, made, data, batch_key, recorder, test="deeper")
     recorder.metric("majority", probes.majority_share(data.tests["deeper"]))
     report_depths(fitted.model, task, data.tests, recorder)

@@ -1,5 +1,9 @@
 """Table D.2 and Figure D.1: does adaptive computation time stand in for copy gates?"""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
 
 from recombine.lab import (
@@ -7,13 +11,13 @@ from recombine.lab import (
     Claim,
     Figure,
     Judgement,
+    Missing,
     Preset,
     Recorder,
     Results,
     Source,
     Study,
     figures,
-    grid,
     paired_difference,
 )
 
@@ -21,25 +25,30 @@ from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
     MEASURES,
-    ON_LAPTOP,
+    SMALL_ENCODER,
     SMOKE,
-    UNGATED_SETTINGS,
+    as_published,
     chance_of,
     mean,
     present,
     published,
+    sizes_on_laptop,
 )
 from .lookup_trial import DIRECTIONS, Config, items_of, learn
+from .paper import networks, title
 
-HALTING = ("none", "A", "U")
-MODELS = ("Transformer", "+ rel", "+ geom.")
-RELATIVE = "+ rel"
+HALTING: dict[str, dict[str, Any]] = {
+    "none": {"model.halting": None},
+    "A": {"model.halting": "adaptive-time", "model.halting.decaying": False},
+    "U": {"model.halting": "adaptive-time", "model.halting.decaying": True},
+}
+"""No halting, and the variants of Graves (A) and of Dehghani et al. (U)."""
+MODELS = ("transformer", "relative", "geometric")
+RELATIVE = "relative"
 AHEAD = 0.2
 """By how much accuracy on longer inputs is higher forward with variant A, at least."""
 HALF = 0.5
 """Accuracy backward, at most."""
-PAPER_NAMES = {"+ geom.": "+ geo"}
-"""Rows of Table D.2 that are called otherwise here."""
 PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}
 
 
@@ -48,14 +57,13 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     import equinox as eqx
 
     learned = learn(config, key, recorder)
-    if config.halting == "none":
+    if getattr(config.model, "halting", None) is None:
         return
     items = items_of(learned, config.evaluated, (1, config.longer_lengths[1]))
     _, extras = eqx.filter_jit(type(learned.model).ponder)(
         learned.model, items.tokens, items.lengths
     )
-    # Two of the tokens frame an input and one is its symbol.
-    functions = np.asarray(items.lengths) - 3
+    functions = learned.functions(items.lengths)
     steps = np.asarray(extras["steps"]).max(axis=1)
     lengths = np.unique(functions)
     means = [steps[functions == n].mean() for n in lengths]
@@ -63,21 +71,35 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     recorder.metric("steps", steps.mean())
 
 
+def halted(results: Results, halting: str, **fields: Any) -> Results:
+    """The runs of a variant."""
+    return results.where(**HALTING[halting], **fields)
+
+
+def variants_of(results: Results, among: Iterable[str] = HALTING) -> list[str]:
+    """The variants that there are, in order."""
+    found = []
+    for halting in among:
+        with suppress(Missing):
+            halted(results, halting)
+            found.append(halting)
+    return found
+
+
 def longer(results: Results, halting: str, direction: str) -> np.ndarray:
-    """Accuracy of the transformer with relative positions on longer inputs, one a seed."""
-    return results.metric("longer", model=RELATIVE, halting=halting, direction=direction)
+    """Accuracy of the transformer with relative positions on longer inputs, one per seed."""
+    return halted(results, halting, model=RELATIVE, direction=direction).metric("longer")
 
 
 def grows(results: Results) -> Judgement:
-    lengths, steps = results.curve(
-        "steps_by_length", model=RELATIVE, halting="A", direction="forward"
-    )
+    runs = halted(results, "A", model=RELATIVE, direction="forward")
+    lengths, steps = runs.curve("steps_by_length")
     means = steps.mean(axis=0)
     evidence = {
         "mean steps by functions (bound: more for the most than for one)": dict(
             zip(lengths.astype(int).tolist(), means, strict=True)
         ),
-        "by seed, most functions less one": steps[:, -1] - steps[:, 0],
+        "by seed, most functions minus one": steps[:, -1] - steps[:, 0],
     }
     return Judgement(bool(means[-1] > means[0]), evidence)
 
@@ -85,10 +107,9 @@ def grows(results: Results) -> Judgement:
 def helps_forward(results: Results) -> Judgement:
     ahead = paired_difference(longer(results, "A", "forward"), longer(results, "none", "forward"))
     evidence = {
-        f"variant A less no halting, forward (bound: at least {AHEAD:g})": ahead,
+        f"variant A minus no halting, forward (bound: at least {AHEAD:g})": ahead,
         "IID": {
-            h: results.metric("iid", model=RELATIVE, halting=h, direction="forward").mean()
-            for h in HALTING
+            h: mean(halted(results, h, model=RELATIVE, direction="forward"), "iid") for h in HALTING
         },
     }
     return Judgement(ahead["paired difference"] >= AHEAD, evidence)
@@ -96,7 +117,9 @@ def helps_forward(results: Results) -> Judgement:
 
 def not_backward(results: Results) -> Judgement:
     found = {
-        f"{m}, halting {h}": mean(results, "longer", model=m, halting=h, direction="backward")
+        f"{title(m)}, halting {h}": mean(
+            halted(results, h, model=m, direction="backward"), "longer"
+        )
         for m in present(results, "model", MODELS)
         for h in HALTING
     }
@@ -106,38 +129,35 @@ def not_backward(results: Results) -> Judgement:
 
 
 def draw_steps(results: Results):
-    halts = results.where(halting=present(results, "halting", ("A", "U"))[0])
-    directions = present(halts, "direction", DIRECTIONS)
-    figure = figures.panels(
-        *directions, x="functions", y="steps of the slowest column", shared_y=True
-    )
-    for panel, direction in enumerate(directions):
-        for color, halting in enumerate(present(results, "halting", ("A", "U"))):
-            lengths, steps = results.curve(
-                "steps_by_length", model=RELATIVE, halting=halting, direction=direction
-            )
+    runs = results.where(**{"model.halting": "adaptive-time"})
+    places = [(m, d) for m in networks(runs) for d in present(runs, "direction", DIRECTIONS)]
+    titles = [f"{title(model)}, {direction}" for model, direction in places]
+    figure = figures.panels(*titles, x="functions", y="steps of the slowest column", shared_y=True)
+    for panel, (model, direction) in enumerate(places):
+        of_place = runs.where(model=model, direction=direction)
+        for color, halting in enumerate(variants_of(of_place, ("A", "U"))):
+            lengths, steps = halted(of_place, halting).curve("steps_by_length")
             name = f"variant {halting}"
             figures.add_points(figure, lengths, list(steps.T), name, color=color, panel=panel)
-        figures.add_level(figure, results.values("layers")[-1], "the most", panel=panel)
+        figures.add_level(figure, of_place.values("model.layers")[-1], "the most", panel=panel)
     return figure
 
 
 def draw_accuracy(results: Results):
-    models, directions = (
-        present(results, "model", MODELS),
-        present(results, "direction", DIRECTIONS),
-    )
+    models, directions = networks(results), present(results, "direction", DIRECTIONS)
     places = [(model, direction) for model in models for direction in directions]
-    titles = [f"{model}, {direction}" for model, direction in places]
+    titles = [f"{title(model)}, {direction}" for model, direction in places]
     figure = figures.panels(
         *titles, x="halting", y="accuracy", columns=len(directions), shared_y=True
     )
     for panel, (model, direction) in enumerate(places):
         runs = results.where(direction=direction, model=model)
-        variants = present(runs, "halting", HALTING)
+        # A network that cannot halt has no setting for it.
+        found = {h: halted(runs, h) for h in variants_of(runs)} or {"none": runs}
         for color, (metric, name) in enumerate(MEASURES.items()):
-            values = [runs.metric(metric, halting=h) for h in variants]
-            figures.add_points(figure, variants, values, name, color=color, panel=panel, line=False)
+            values = [of_variant.metric(metric) for of_variant in found.values()]
+            names = list(found)
+            figures.add_points(figure, names, values, name, color=color, panel=panel, line=False)
         figures.add_level(figure, chance_of(results), "guessing", panel=panel)
     return figure
 
@@ -147,18 +167,32 @@ def beside(model: str, halting: str, direction: str, metric: str) -> Beside:
     if metric == "longer":
         setting += "; 30k steps" if halting == "none" else "; 60k steps"
     return Beside(
-        f"{model}, halting {halting}, {direction}, {MEASURES[metric]}",
-        published("table-D.2", PAPER_NAMES.get(model, model), setting, metric),
-        lambda results: results.metric(metric, model=model, halting=halting, direction=direction),
+        f"{title(model)}, halting {halting}, {direction}, {MEASURES[metric]}",
+        published("table-D.2", model, setting, metric),
+        lambda results: halted(results, halting, model=model, direction=direction).metric(metric),
     )
 
 
-PAPER = tuple(
-    condition
-    | UNGATED_SETTINGS
-    | ({} if condition["halting"] == "none" else {"layers": 14, "steps": 60_000})
-    for condition in grid(model=MODELS, halting=HALTING, direction=DIRECTIONS)
-)
+def sweep(
+    models: tuple[str, ...],
+    variants: Iterable[str] = HALTING,
+    directions: tuple[str, ...] = DIRECTIONS,
+) -> tuple[dict[str, Any], ...]:
+    """Networks with every variant in every direction."""
+    return tuple(
+        {"model": model, **HALTING[halting], "direction": direction}
+        for model in models
+        for halting in variants
+        for direction in directions
+    )
+
+
+def halts_as_published(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset paper: networks that halt are deeper."""
+    halts = condition.get("model.halting") not in (None, "none")
+    deeper = {"model.layers": 14, "steps": 60_000} if halts else {}
+    return as_published(condition) | deeper
+
 
 study = Study(
     name="data-router/halting",
@@ -171,21 +205,22 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(model=(RELATIVE,), halting=("A",), direction=("forward",)),
-            settings=SMOKE,
+            conditions=sweep((RELATIVE,), ("A",), ("forward",)),
+            settings=SMOKE | SMALL_ENCODER,
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=grid(model=(RELATIVE,), halting=HALTING, direction=DIRECTIONS),
-            settings=ON_LAPTOP[RELATIVE],
+            conditions=sweep((RELATIVE,)),
+            depends=sizes_on_laptop,
             cost="48 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=PAPER,
+            conditions=sweep(MODELS),
+            depends=halts_as_published,
             settings=AS_PUBLISHED,
-            cost="hours on an accelerator; more than a day a network on two cores",
+            cost="hours on an accelerator; more than a day per network on two cores",
         ),
     },
     claims=(

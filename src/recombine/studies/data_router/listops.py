@@ -4,26 +4,40 @@ from typing import Any
 
 import numpy as np
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from recombine.lab import (
+    Claim,
+    Figure,
+    Judgement,
+    Preset,
+    Reference,
+    Results,
+    Source,
+    Study,
+    figures,
+    grid,
+)
 
 from . import DOCUMENT
 from .expression_results import (
+    BI_LSTM_AS_PUBLISHED,
     LAPTOP_MODELS,
-    ON_LAPTOP,
     SMOKE,
     all_learn,
     beside,
     by_model,
+    on_laptop,
     published,
     router_ahead,
     router_computes,
     router_generalizes,
     table_figures,
+    titled,
 )
 from .expression_trial import MODELS
-from .listops_trial import GATED, Config, trial
-from .lookup_results import mean, present
+from .listops_trial import Config, trial
+from .lookup_results import mean
 from .networks import LEARNING_AS_PUBLISHED
+from .paper import network_of, networks, title
 
 LEARNED = 0.97
 """Accuracy of all networks on lists as in training, at least."""
@@ -31,6 +45,8 @@ GENERALIZES = 0.97
 """Accuracy of NDR on deeper lists, at least."""
 IN_ORDER = 0.8
 """Spearman's correlation of opening step and height, at least."""
+GATED = ("position-gate", "ndr")
+"""The networks of the paper that have copy gates."""
 EXAMPLE = "[SM [MED [MIN 1 7 4 [MAX 2 4 0 8 9 ] ] 7 ] 5 [MED 8 5 8 ] 0 7 ]"
 """The list of Figures 5.4 and D.8 to D.10."""
 
@@ -45,9 +61,9 @@ def all_have_learned(results: Results) -> Judgement:
 
 def in_rank(results: Results) -> Judgement:
     deeper = by_model(results, "deeper")
-    router, gated = (mean(results, "deeper", model=m) for m in ("NDR", "+ abs/rel + gate"))
+    router, gated = (mean(results, "deeper", model=m) for m in ("ndr", "position-gate"))
     others = max(value for model, value in deeper.items() if model not in GATED)
-    evidence = {"deeper lists": deeper, "IID": by_model(results, "iid")}
+    evidence = {"deeper lists": titled(deeper), "IID": titled(by_model(results, "iid"))}
     return Judgement(router > gated > others, evidence)
 
 
@@ -58,73 +74,92 @@ def opening_by_height(results: Results, model: str) -> dict[int, np.ndarray]:
 
 
 def opens_from_below(results: Results) -> Judgement:
-    order = mean(results, "opening_order", model="NDR")
-    steps = opening_by_height(results, "NDR")
+    order = mean(results, "opening_order", model="ndr")
+    steps = opening_by_height(results, "ndr")
     evidence = {
         f"Spearman's correlation (bound: at least {IN_ORDER:g})": order,
-        "by seed": results.metric("opening_order", model="NDR"),
-        "share of lists without one": mean(results, "undefined_order", model="NDR"),
+        "by seed": results.metric("opening_order", model="ndr"),
+        "share of lists without one": mean(results, "undefined_order", model="ndr"),
         "step at which operators open, by height": {k: v.mean() for k, v in steps.items()},
-        "steps an operation": mean(results, "steps_an_operation", model="NDR"),
-        "accuracy on deeper lists": mean(results, "deeper", model="NDR"),
+        "steps per operation": mean(results, "steps_per_operation", model="ndr"),
+        "accuracy on deeper lists": mean(results, "deeper", model="ndr"),
     }
     return Judgement(order >= IN_ORDER, evidence)
 
 
 def draw_opening(results: Results):
     figure = figures.panels("", x="height of an operator's list", y="step at which it opens")
-    for model in present(results, "model", GATED):
-        steps = opening_by_height(results, model)
-        figures.add_points(
-            figure, list(steps), list(steps.values()), model, color=MODELS.index(model)
-        )
+    for color, model in enumerate(networks(results)):
+        # Networks without gates report no order.
+        if "opening_order" in results.where(model=model).records[0].metrics:
+            steps = opening_by_height(results, model)
+            figures.add_points(figure, list(steps), list(steps.values()), title(model), color=color)
     return figure
 
 
 def draw_trace(results: Results):
-    runs = results.where(model="NDR")
+    runs = results.where(model="ndr")
     words = [str(word) for word in runs.array("words")[0]]
     attention, gates = runs.array("attention")[0], runs.array("gates")[0]
     return figures.routing_trace(words, attention, gates, heads=True)
 
 
-FIRST_COLUMN: dict[str, Any] = {"readout": "first"}
-ON_LISTS: dict[str, dict[str, Any]] = {
-    "NDR": FIRST_COLUMN | {"extra_layers": 2},
-    "+ abs/rel + gate": FIRST_COLUMN,
-    "+ rel": FIRST_COLUMN,
-    "Bidirectional LSTM": {},
-}
-"""What networks of preset laptop have on lists alone. In the paper, too, NDR is deeper in tests by
-a fifth of its layers."""
+FIRST_COLUMN: dict[str, Any] = {"model.reads": "first"}
 RECURRENT_SETTINGS: dict[str, Any] = {
-    "units": 512, "embedding": 512, "recurrent_layers": 4, "dropout": 0.1, "learning_rate": 1e-3,
-    "weight_decay": 0.08, "steps": 200_000,
+    "learning_rate": 1e-3, "weight_decay": 0.08, "steps": 200_000, "model.units": 512,
+    "model.embedding": 512, "model.layers": 4, "model.dropout": 0.1,
 }  # fmt: skip
 UNGATED_SETTINGS: dict[str, Any] = FIRST_COLUMN | {
-    "size": 256, "hidden": 1024, "layers": 6, "dropout": 0.015, "attention_dropout": 0.05,
-    "learning_rate": 4e-4, "weight_decay": 0.05, "steps": 200_000,
+    "learning_rate": 4e-4, "weight_decay": 0.05, "steps": 200_000, "model.width": 256,
+    "model.hidden": 1024, "model.heads": 16, "model.layers": 6, "model.dropout": 0.015,
+    "model.attention.dropout": 0.05,
 }  # fmt: skip
 GATED_SETTINGS: dict[str, Any] = FIRST_COLUMN | {
-    "size": 512, "hidden": 2048, "layers": 20, "dropout": 0.1, "attention_dropout": 0.1,
-    "gate_dropout": 0.05, "learning_rate": 2e-4, "weight_decay": 0.09, "steps": 100_000,
+    "learning_rate": 2e-4, "weight_decay": 0.09, "steps": 100_000, "model.width": 512,
+    "model.hidden": 2048, "model.heads": 16, "model.layers": 20, "model.dropout": 0.1,
+    "model.attention.dropout": 0.1, "model.block.gate_dropout": 0.05,
 }  # fmt: skip
 TABLE_D5: dict[str, dict[str, Any]] = {
-    "LSTM": RECURRENT_SETTINGS,
-    "Bidirectional LSTM": RECURRENT_SETTINGS,
-    "Transformer": UNGATED_SETTINGS | {"attention_dropout": 0.0},
-    "+ rel": UNGATED_SETTINGS,
-    "+ abs/rel + gate": GATED_SETTINGS,
-    "NDR": GATED_SETTINGS | {"hidden": 1024, "extra_layers": 4},
+    "lstm": RECURRENT_SETTINGS,
+    "bi-lstm": RECURRENT_SETTINGS | BI_LSTM_AS_PUBLISHED,
+    "transformer": UNGATED_SETTINGS | {"model.attention.dropout": 0.0},
+    "relative": UNGATED_SETTINGS,
+    "position-gate": GATED_SETTINGS,
+    "ndr": GATED_SETTINGS | {"model.hidden": 1024, "model.test_layers": 24},
 }
 """The paper's settings of every network."""
 AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "operators": ("MIN", "MAX", "MED", "SM"), "digits": 10, "most_arguments": 5, "longest": 50,
     "depths": (1, 5), "valid_depths": (6, 6), "deeper_depths": (7, 8), "train": 1_000_000,
-    "buckets": 10, "heads": 16, "batch": 512, "every": 1000, "shown": EXAMPLE,
+    "buckets": 10, "batch_size": 512, "every": 1000, "shown": EXAMPLE,
 }  # fmt: skip
 """The task and its sets, Sections 5.2.3 and D.3.2, and what all networks have in common."""
 ITERATIONS: dict[str, str] = {model: "100k" if model in GATED else "200k" for model in MODELS}
+ENCODER_ON_LISTS: dict[str, Any] = FIRST_COLUMN | {"model.layers": 12}
+ON_LISTS: dict[str, dict[str, Any]] = {
+    "ndr": ENCODER_ON_LISTS | {"model.test_layers": 14},
+    "position-gate": ENCODER_ON_LISTS,
+    "relative": ENCODER_ON_LISTS,
+    "transformer": ENCODER_ON_LISTS,
+}
+"""What networks of preset laptop have on lists alone. In the paper, too, NDR is deeper in tests by
+a fifth of its layers."""
+
+
+def lists_on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset laptop: sizes and rates of its network."""
+    return on_laptop(condition) | ON_LISTS.get(network_of(condition) or "", {})
+
+
+def as_published(condition: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a condition at preset paper: the settings of its network."""
+    return TABLE_D5.get(network_of(condition) or "", {})
+
+
+def in_table(model: str) -> Reference:
+    """The published accuracy on deeper lists."""
+    return published("table-5.4", model, ITERATIONS[model], "deeper")
+
 
 study = Study(
     name="data-router/listops",
@@ -137,20 +172,20 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(model=("NDR",)),
+            conditions=grid(model=("ndr",)),
             settings=SMOKE | FIRST_COLUMN,
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=tuple(
-                {"model": model, **ON_LAPTOP[model], **ON_LISTS[model]} for model in LAPTOP_MODELS
-            ),
+            conditions=grid(model=LAPTOP_MODELS),
+            depends=lists_on_laptop,
             cost="111 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=tuple({"model": model, **TABLE_D5[model]} for model in MODELS),
+            conditions=grid(model=MODELS),
+            depends=as_published,
             settings=AS_PUBLISHED,
             cost="days on an accelerator",
         ),
@@ -198,9 +233,7 @@ study = Study(
         ),
     ),
     figures=(
-        *table_figures(
-            "Table 5.4", {m: published("table-5.4", m, ITERATIONS[m], "deeper") for m in MODELS}
-        ),
+        *table_figures("Table 5.4", in_table),
         Figure(
             "opening",
             "When operators open",

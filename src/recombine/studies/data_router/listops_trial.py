@@ -5,14 +5,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from recombine import probes, tasks
+from recombine import models, probes, tasks
 from recombine.lab import Recorder
+from recombine.models import specs
 
 from .expression_trial import Config as ExpressionConfig
 from .expression_trial import Learned, learn
 
 Operator = Literal["MIN", "MAX", "MED", "SM"]
-GATED = ("+ abs/rel + gate", "NDR")
 WATCHED = 100
 """Lists that are watched."""
 
@@ -22,22 +22,21 @@ class Config(ExpressionConfig):
     """Settings of the study of ListOps."""
 
     operators: tuple[Operator, ...] = ("MIN", "MAX", "SM")
-    """Which there are."""
+    """The operators of lists."""
     most_arguments: int = 3
-    """Of an operator; the fewest are 2."""
+    """The most arguments of an operator; the fewest are 2."""
     longest: int = 36
     depths: tuple[int, int] = (1, 3)
     train: int = 100_000
-    layers: int = 12
     shown: str = "[SM [MAX [MIN 4 [MAX 2 3 0 ] ] 1 ] 1 [MIN 3 2 ] ]"
     """The list on which a network is watched at work."""
 
 
 class Opening(NamedTuple):
-    """When the operators of lists open; one row an operator."""
+    """When the operators of lists open, one row per operator."""
 
     lists: np.ndarray
-    """Which list it is of."""
+    """The list of an operator."""
     heights: np.ndarray
     """How deep lists are nested in its own, 1 if none are."""
     steps: np.ndarray
@@ -57,12 +56,12 @@ def opening_of(words: list[list[str]], gates: np.ndarray) -> Opening:
 
     **Arguments:**
 
-    - `words`: of every list.
-    - `gates`: `[steps, lists, columns, channels]`; those of padding do not count.
+    - `words`: words of every list.
+    - `gates`: `[steps, lists, columns, channels]`; padding does not count.
     """
     lengths = np.array([len(sentence) for sentence in words])
-    there = np.arange(gates.shape[2]) < lengths[:, None]
-    gates = np.where(there[..., None], gates, 0)
+    mask = np.arange(gates.shape[2]) < lengths[:, None]
+    gates = np.where(mask[..., None], gates, 0)
     opens = probes.opening_steps(gates, level=probes.half_open(gates))
     rows = []
     for place, sentence in enumerate(words):
@@ -74,7 +73,7 @@ def opening_of(words: list[list[str]], gates: np.ndarray) -> Opening:
 
 
 def orders(opening: Opening) -> np.ndarray:
-    """Spearman's correlation of opening and height, one a list; NaN where not defined."""
+    """Spearman's correlation of opening and height, one per list; NaN where not defined."""
     parts = [opening.lists == place for place in np.unique(opening.lists)]
     return np.array([probes.opening_order(opening.steps[p], opening.heights[p]) for p in parts])
 
@@ -86,19 +85,21 @@ def report(opening: Opening, recorder: Recorder) -> None:
     # Operators that open together are in no order.
     recorder.metric("opening_order", np.nan_to_num(found).mean())
     slope, _ = np.polyfit(opening.heights, opening.steps, 1)
-    recorder.metric("steps_an_operation", slope)
+    recorder.metric("steps_per_operation", slope)
     heights = np.unique(opening.heights)
     means = [opening.steps[opening.heights == height].mean() for height in heights]
     recorder.curve("opening_by_height", heights, means)
 
 
 def watch(shown, learned: Learned, recorder: Recorder) -> None:
-    """Gates and attention of a gated network, on deeper lists and on the one that is shown."""
+    """Gates and attention on deeper lists and on the one that is shown, if there are gates."""
     import equinox as eqx
 
     deeper = learned.tests["deeper"]
-    items = tasks.joined((shown.framed(), deeper[:WATCHED]))
+    items = tasks.joined((shown, deeper[:WATCHED]))
     trace = eqx.filter_jit(type(learned.model).trace)(learned.model, items.tokens, items.lengths)
+    if trace.gates is None:
+        return
     words = [items.text(i).split() for i in range(len(items))]
     gates = np.asarray(trace.gates)
     report(opening_of(words[1:], gates[:, 1:]), recorder)
@@ -106,6 +107,19 @@ def watch(shown, learned: Learned, recorder: Recorder) -> None:
     recorder.array("words", np.array(words[0]))
     recorder.array("attention", np.asarray(trace.attention)[:, 0, :, :places, :places])
     recorder.array("gates", gates[:, 0, :places])
+
+
+def as_trained(model: Any) -> Any:
+    """The network with as many layers in tests as in training; None if it has as many already."""
+    import equinox as eqx
+
+    if not isinstance(model, models.SequenceClassifier):
+        return None
+    stack = model.encoder.stack
+    if stack.test_layers == stack.layers:
+        return None
+    shallow = models.Stack(stack.block, stack.layers, halting=stack.halting, norm=stack.norm)
+    return eqx.tree_at(lambda m: m.encoder.stack, model, shallow)
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
@@ -116,10 +130,10 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     except ValueError as error:
         raise ValueError(f"`shown` is no list of this task: {error}; set it to another") from None
     learned = learn(config, task, key, recorder)
-    if config.extra_layers:
-        as_trained = learned.model.with_test_layers(config.layers)
+    shallow = as_trained(learned.model)
+    if shallow is not None:
         for name in ("iid", "deeper"):
-            right = probes.is_right(as_trained, learned.tests[name])
+            right = probes.is_right(shallow, learned.tests[name])
             recorder.metric(f"{name}_as_trained", right.mean())
-    if config.model in GATED:
-        watch(shown, learned, recorder)
+    if hasattr(learned.model, "trace"):
+        watch(shown.framed(*specs.frame_of(config.model)), learned, recorder)

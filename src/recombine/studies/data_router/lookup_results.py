@@ -1,12 +1,14 @@
 """What studies of table lookup read from their results, and the paper's settings and numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from recombine.lab import Judgement, Reference, Results, figures, reference
+from recombine.lab import Judgement, Reference, Results, figures
 
+from . import paper
 from .lookup_trial import DIRECTIONS
 from .networks import LEARNING_AS_PUBLISHED
+from .paper import network_of, networks, title
 
 ALMOST_ALL = 0.95
 """Accuracy from which on a network generalizes, or has learned what it was trained on."""
@@ -15,51 +17,60 @@ HALF = 0.5
 
 AS_PUBLISHED: dict[str, Any] = LEARNING_AS_PUBLISHED | {
     "published": True, "symbols": 8, "functions": 9, "valid_lengths": (6, 8),
-    "longer_lengths": (9, 10), "every": 1000, "clip": 5.0,
+    "longer_lengths": (9, 10), "every": 1000, "clip": 5.0, "ponder_padding": True,
 }  # fmt: skip
 """The task and its sets: Sections 5.2.1 and D.3.2."""
 RECURRENT_SETTINGS: dict[str, Any] = {
-    "units": 200, "dropout": 0.5, "learning_rate": 1e-3, "weight_decay": 0.0, "batch": 256,
-    "steps": 20_000, "buckets": 1,
+    "learning_rate": 1e-3, "weight_decay": 0.0, "batch_size": 256, "steps": 20_000, "buckets": 1,
 }  # fmt: skip
 UNGATED_SETTINGS: dict[str, Any] = {
-    "size": 128, "hidden": 256, "heads": 4, "layers": 11, "dropout": 0.1, "attention_dropout": 0.0,
-    "learning_rate": 1.5e-4, "weight_decay": 0.0025, "batch": 512, "steps": 30_000, "buckets": 1,
+    "learning_rate": 1.5e-4, "weight_decay": 0.0025, "batch_size": 512, "steps": 30_000,
+    "buckets": 1,
 }  # fmt: skip
 GATED_SETTINGS: dict[str, Any] = {
-    "size": 256, "hidden": 1024, "heads": 1, "layers": 14, "dropout": 0.5, "gate_dropout": 0.0,
-    "learning_rate": 2e-4, "batch": 512, "steps": 30_000, "buckets": 1,
-}  # fmt: skip
-ROUTER_SETTINGS = GATED_SETTINGS | {
-    "hidden": 512, "gate_dropout": 0.1, "learning_rate": 1.5e-4, "buckets": 5,
+    "learning_rate": 2e-4, "batch_size": 512, "steps": 30_000, "buckets": 1,
 }  # fmt: skip
 TABLE_D3: dict[str, dict[str, Any]] = {
-    "LSTM": RECURRENT_SETTINGS,
-    "Bidirectional LSTM": RECURRENT_SETTINGS,
-    "DNC": RECURRENT_SETTINGS | {"cells": 21, "word": 200, "read_heads": 4},
-    "Transformer": UNGATED_SETTINGS,
-    "+ rel": UNGATED_SETTINGS,
-    "+ rel + gate": GATED_SETTINGS,
-    "+ abs/rel + gate": GATED_SETTINGS,
-    "+ geom.": UNGATED_SETTINGS,
-    "NDR": ROUTER_SETTINGS,
+    "lstm": RECURRENT_SETTINGS,
+    "bi-lstm": RECURRENT_SETTINGS | {"model.end_token": True},
+    "dnc": RECURRENT_SETTINGS | {"model.output_layer": True},
+    "transformer": UNGATED_SETTINGS,
+    "relative": UNGATED_SETTINGS,
+    "relative-gate": GATED_SETTINGS,
+    "position-gate": GATED_SETTINGS,
+    "geometric": UNGATED_SETTINGS,
+    "ndr": GATED_SETTINGS | {"learning_rate": 1.5e-4, "buckets": 5},
 }
-"""The paper's settings of every network; a batch of NDR has sequences of one length."""
-ADAMW_ALONE: dict[str, Any] = {"matrix_rate": None}
-UNGATED_ON_LAPTOP: dict[str, Any] = {"learning_rate": 1e-3, "matrix_rate": 2e-3, "heads": 4}
+"""The paper's settings of every network; its sizes are the defaults of the specs, and what the
+published code adds is switched on. A batch of NDR has sequences of one length."""
+RECURRENT_ON_LAPTOP: dict[str, Any] = {
+    "muon_rate": None, "model.units": 64, "model.embedding": 16, "model.dropout": 0.1,
+}  # fmt: skip
+GATED_ON_LAPTOP: dict[str, Any] = {
+    "model.width": 128, "model.hidden": 256, "model.heads": 8, "model.layers": 10,
+    "model.dropout": 0.1, "model.attention.dropout": 0.1, "model.block.gate_dropout": 0.1,
+}  # fmt: skip
+UNGATED_ON_LAPTOP: dict[str, Any] = {
+    "learning_rate": 1e-3, "muon_rate": 2e-3, "model.width": 128, "model.hidden": 256,
+    "model.heads": 4, "model.layers": 10, "model.dropout": 0.1, "model.attention.dropout": 0.1,
+}  # fmt: skip
+MATCH_BIAS: dict[str, Any] = {"model.attention.bias": -2.0}
 ON_LAPTOP: dict[str, dict[str, Any]] = {
-    "LSTM": ADAMW_ALONE,
-    "Bidirectional LSTM": ADAMW_ALONE,
-    "DNC": ADAMW_ALONE,
-    "Transformer": UNGATED_ON_LAPTOP,
-    "+ rel": UNGATED_ON_LAPTOP,
-    "+ geom.": UNGATED_ON_LAPTOP,
+    "lstm": RECURRENT_ON_LAPTOP,
+    "bi-lstm": RECURRENT_ON_LAPTOP,
+    "dnc": RECURRENT_ON_LAPTOP | {"model.cells": 12, "model.word": 32},
+    "transformer": UNGATED_ON_LAPTOP,
+    "relative": UNGATED_ON_LAPTOP,
+    "relative-gate": GATED_ON_LAPTOP,
+    "position-gate": GATED_ON_LAPTOP,
+    "geometric": UNGATED_ON_LAPTOP | MATCH_BIAS,
+    "ndr": GATED_ON_LAPTOP | MATCH_BIAS,
 }
-"""Settings of preset laptop, where they are not those of NDR. With its rates, transformers without
-gates never leave chance."""
+"""Settings of every network at preset laptop. With the rates of NDR, transformers without gates
+never leave chance."""
 STEPS: dict[str, tuple[int, int]] = {
-    "NDR": (1500, 5000),
-    "+ abs/rel + gate": (5000, 5000),
+    "ndr": (1500, 5000),
+    "position-gate": (5000, 5000),
 }
 FEW_STEPS = 1500, 2500
 """Updates of preset laptop, of these networks and of all others: where the result is next to the
@@ -67,9 +78,13 @@ column that is read, which most learn faster, and where it is not."""
 MEASURES = {"iid": "IID", "longer": "longer inputs"}
 """What is told of every network, and in which words."""
 SMOKE: dict[str, Any] = {
-    "size": 8, "hidden": 8, "heads": 2, "layers": 2, "units": 8, "batch": 8, "steps": 4, "every": 2,
-    "warm_up": 1, "evaluated": 20, "buckets": 1,
+    "batch_size": 8, "steps": 4, "every": 2, "warmup_steps": 1, "evaluated": 20, "buckets": 1,
 }  # fmt: skip
+SMALL_ENCODER: dict[str, Any] = {
+    "model.width": 8, "model.hidden": 8, "model.heads": 2, "model.layers": 2,
+}  # fmt: skip
+SMALL_LSTM: dict[str, Any] = {"model.units": 8}
+"""Settings of preset smoke."""
 
 
 def mean(results: Results, metric: str, **fields: Any) -> float:
@@ -102,11 +117,11 @@ def at_least(results: Results, model: str, bound: float) -> Judgement:
 
 def at_most(results: Results, models: tuple[str, ...], bound: float) -> Judgement:
     """Accuracy on longer inputs stays at or below a bound, in both directions."""
-    longer = {model: both_ways(results, model) for model in models}
+    longer = {title(model): both_ways(results, model) for model in models}
     evidence = {
         f"longer inputs (bound: at most {bound:g})": longer,
-        "IID": {model: both_ways(results, model, "iid") for model in models},
-        "runs that never left chance": {m: stuck(results.where(model=m)) for m in models},
+        "IID": {title(model): both_ways(results, model, "iid") for model in models},
+        "runs that never left chance": {title(m): stuck(results.where(model=m)) for m in models},
     }
     highest = max(value for by_direction in longer.values() for value in by_direction.values())
     return Judgement(highest <= bound, evidence)
@@ -122,11 +137,17 @@ def forward_only(results: Results, model: str) -> Judgement:
     return Judgement(longer["forward"] >= ALMOST_ALL and longer["backward"] < HALF, evidence)
 
 
+def sizes_on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
+    """Sizes and rates of a condition's network at preset laptop; a user's has its own."""
+    return ON_LAPTOP.get(network_of(condition) or "", {})
+
+
 def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
-    """What follows from a condition at preset laptop: rates of its network, and updates."""
-    model = condition.get("model", "NDR")
-    near = (condition["direction"] == "forward") == (condition.get("readout", "last") == "last")
-    return ON_LAPTOP.get(model, {}) | {"steps": STEPS.get(model, FEW_STEPS)[0 if near else 1]}
+    """What follows from a condition at preset laptop: sizes and rates of its network, updates."""
+    steps = STEPS.get(network_of(condition) or "", FEW_STEPS)
+    reads = condition.get("model.reads", getattr(condition["model"], "reads", "last"))
+    near = (condition["direction"] == "forward") == (reads == "last")
+    return sizes_on_laptop(condition) | {"steps": steps[0 if near else 1]}
 
 
 def longest_first(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -136,15 +157,13 @@ def longest_first(conditions: Iterable[dict[str, Any]]) -> tuple[dict[str, Any],
 
 def as_published(condition: dict[str, Any]) -> dict[str, Any]:
     """What follows from a condition at preset paper: the settings of its network."""
-    return TABLE_D3[condition["model"]]
+    return TABLE_D3.get(network_of(condition) or "", {})
 
 
 def published(artifact: str, model: str, setting: str, metric: str) -> Reference:
     """A number of the paper; `metric` is `iid` or `longer`."""
     names = {"iid": "IID accuracy", "longer": "longer (9-10) test accuracy"}
-    return reference(
-        "data-router", artifact=artifact, model=model, setting=setting, metric=names[metric]
-    )
+    return paper.published(artifact, model, setting, names[metric])
 
 
 def present(results: Results, field: str, order: tuple) -> list:
@@ -158,39 +177,41 @@ def chance_of(results: Results) -> float:
     return 1 / results.values("symbols")[0]
 
 
-def draw_by_length(results: Results, field: str, order: tuple):
-    """Accuracy by the number of functions: a panel a direction, a line a value of `field`."""
+def draw_by_length(results: Results, field: str):
+    """Accuracy by the number of functions: one panel per direction, one line per value of
+    `field`."""
     directions = present(results, "direction", DIRECTIONS)
     figure = figures.panels(*directions, x="functions", y="accuracy", shared_y=True)
     for panel, direction in enumerate(directions):
-        runs = results.where(direction=direction)
-        for value in present(runs, field, order):
-            lengths, accuracy = runs.curve("by_length", **{field: value})
-            figures.add_points(
-                figure, lengths, list(accuracy.T), str(value), color=order.index(value), panel=panel
-            )
+        for color, name, runs in _lines(results, field, direction):
+            lengths, accuracy = runs.curve("by_length")
+            figures.add_points(figure, lengths, list(accuracy.T), name, color=color, panel=panel)
         _mark(figure, results, panel)
     return figure
 
 
-def draw_learning(results: Results, field: str, order: tuple):
+def draw_learning(results: Results, field: str):
     """Accuracy during training: IID above, longer inputs below."""
     directions = present(results, "direction", DIRECTIONS)
     titles = [f"{name}, {d}" for name in MEASURES.values() for d in directions]
     figure = figures.panels(
         *titles, x="steps", y="accuracy", columns=len(directions), shared_y=True
     )
-    for row, name in enumerate(MEASURES):
-        for column, direction in enumerate(directions):
-            runs = results.where(direction=direction)
-            for value in present(runs, field, order):
-                # Networks may be trained for different numbers of steps.
-                steps, accuracy = runs.curve(name, **{field: value})
-                figures.add_seeds(
-                    figure, steps, accuracy, str(value), color=order.index(value),
-                    panel=row * len(directions) + column,
-                )  # fmt: skip
+    places = [(metric, direction) for metric in MEASURES for direction in directions]
+    for panel, (metric, direction) in enumerate(places):
+        for color, name, runs in _lines(results, field, direction):
+            # Networks may be trained for different numbers of steps.
+            figures.add_seeds(figure, *runs.curve(metric), name, color=color, panel=panel)
     return figure
+
+
+def _lines(results: Results, field: str, direction: str) -> Iterator[tuple[int, str, Results]]:
+    """Color, name and runs of every value of a field that there is in a direction."""
+    runs = results.where(direction=direction)
+    values = networks(results) if field == "model" else results.values(field)[::-1]
+    for color, value in enumerate(values):
+        if value in runs.values(field):
+            yield color, title(str(value)), runs.where(**{field: value})
 
 
 def _mark(figure, results: Results, panel: int) -> None:

@@ -1,22 +1,17 @@
 """What trials on compositional table lookup share: learn short compositions, meet longer ones."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Recorder, check_counts
+from recombine.lab import Recorder
 from recombine.models import specs
 
-from .networks import RECURRENT, Data, NetworkConfig, fit, spec_of
+from .networks import Data, NetworkConfig, fit, sizes_of, untrained
 
-Model = Literal[
-    "LSTM", "Bidirectional LSTM", "DNC", "Transformer", "+ rel", "+ rel + gate", "+ abs/rel + gate",
-    "+ geom.", "NDR",
-]  # fmt: skip
 Direction = Literal["forward", "backward"]
-Halting = Literal["none", "A", "U"]
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 
 
@@ -24,15 +19,13 @@ DIRECTIONS: tuple[Direction, ...] = ("forward", "backward")
 class Config(NetworkConfig):
     """Settings of the studies of table lookup."""
 
-    model: Model = "NDR"
-    """The network, by its name in Table 5.1."""
     direction: Direction = "backward"
     """forward: the symbol is written first, then functions in the order in which they apply;
     backward: the reverse."""
-    halting: Halting = "none"
-    """Adaptive computation time of a transformer, after Graves (A) or Dehghani et al. (U)."""
     ponder: float = 0.03
-    """The price of computing long, if time is adaptive."""
+    """Price of computing long, if columns halt, α."""
+    ponder_padding: bool = False
+    """Whether columns of padding count in the mean of that price, as in the published code."""
     symbols: int = 6
     """How many symbols there are."""
     functions: int = 8
@@ -42,24 +35,14 @@ class Config(NetworkConfig):
     valid_lengths: tuple[int, int] = (6, 6)
     """The fewest and the most functions of the items on which a network is chosen."""
     longer_lengths: tuple[int, int] = (7, 8)
-    """The same of the items on which it is tested."""
+    """The fewest and the most functions of the items on which it is tested."""
     published: bool = False
-    """Tables and sets of items as published, or tables of the seed and fresh items every step."""
-    match_bias: float = -2.0
-    embedding: int = 16
-    cells: int = 12
-    """Of the memory of a DNC."""
-    word: int = 32
-    """Numbers of a cell."""
-    read_heads: int = 4
-    """That read them at a time."""
+    """Tables and sets of items as published; otherwise tables of the seed and fresh items at every
+    update."""
     learning_rate: float = 3e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "cells", "word", "read_heads")
-        if self.model in RECURRENT and self.halting != "none":
-            raise ValueError(f"{self.model} is no transformer: it has no halting")
         if not 1 <= self.buckets <= self.longest:
             raise ValueError(f"buckets={self.buckets} is not between 1 and longest={self.longest}")
 
@@ -72,10 +55,14 @@ class Learned(NamedTuple):
     """The chosen network."""
     untrained: Any
     """The network before its first step."""
-    framed: bool
-    """Whether inputs have a token before and one after them."""
+    frame: specs.Frame
+    """The tokens before and after an input."""
     key: Any
     """For drawing whatever is looked at afterwards."""
+
+    def functions(self, lengths: Any) -> np.ndarray:
+        """The number of functions of inputs: they have a symbol and a frame too."""
+        return np.asarray(lengths) - 1 - sum(self.frame)
 
 
 def task_of(config: Config, key) -> Any:
@@ -101,61 +88,61 @@ def task_of(config: Config, key) -> Any:
     return eqx.tree_at(lambda t: t.lookup.tables, task, tables.astype(task.lookup.tables.dtype))
 
 
-def drawn(task, lengths: tuple[int, int], framed: bool, size: int, *, key):
+def drawn(task, lengths: tuple[int, int], frame: specs.Frame, size: int, *, key):
     """Fresh items of a task."""
-    items = task.sample(size, lengths, key=key)
-    return items.framed() if framed else items
+    return task.sample(size, lengths, key=key).framed(*frame)
 
 
-def batch_of(task, lengths: tuple[int, int], framed: bool, size: int, t, key):
-    """The fresh items of a step."""
-    return drawn(task, lengths, framed, size, key=key)
+def batch_of(task, lengths: tuple[int, int], frame: specs.Frame, size: int, t, key):
+    """The fresh items of an update."""
+    return drawn(task, lengths, frame, size, key=key)
 
 
-def fresh_sets(config: Config, task, framed: bool, key) -> dict[str, Any]:
+def fresh_sets(config: Config, task, key) -> dict[str, Any]:
     """Items as in training, items to choose on, and longer ones."""
     import jax
 
-    trained = (1, config.longest)
+    frame, trained = specs.frame_of(config.model), (1, config.longest)
     ranges = {"train": trained, "iid": trained}
     ranges |= {"depth_valid": config.valid_lengths, "longer": config.longer_lengths}
     keys = jax.random.split(key, len(ranges))
     return {
-        name: drawn(task, lengths, framed, config.evaluated, key=k)
+        name: drawn(task, lengths, frame, config.evaluated, key=k)
         for (name, lengths), k in zip(ranges.items(), keys, strict=True)
     }
 
 
-def data_of(config: Config, task, framed: bool, key) -> Data:
-    """The published items, or fresh ones every step, each length as often as the others."""
+def data_of(config: Config, task, key) -> Data:
+    """The published items, or fresh ones at every update, each length as often as the others."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
 
+    frame = specs.frame_of(config.model)
     if config.published:
-        sets = {name: part.framed() if framed else part for name, part in task.sets().items()}
+        sets = {name: part.framed(*frame) for name, part in task.sets().items()}
         del sets["reserved"]
         train = sets.pop("train")
         # They are in the order of their lengths.
         seen = train[:: -(-len(train) // config.evaluated)]
-        batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch)
+        batches = learning.Mixture.of_sets(train.buckets(config.buckets), config.batch_size)
         return Data(batches, seen, sets)
-    tests = eqx.filter_jit(fresh_sets)(config, task, framed, key)
+    tests = eqx.filter_jit(fresh_sets)(config, task, key)
     parts = np.array_split(np.arange(1, config.longest + 1), config.buckets)
     ranges = [(int(part[0]), int(part[-1])) for part in parts]
     sources = tuple(
-        jax.tree_util.Partial(batch_of, task, lengths, framed, config.batch) for lengths in ranges
+        jax.tree_util.Partial(batch_of, task, lengths, frame, config.batch_size)
+        for lengths in ranges
     )
     batches = learning.Mixture(sources, jnp.array([float(len(part)) for part in parts]))
     return Data(batches, tests.pop("train"), tests)
 
 
-def network(config: Config, words: int, classes: int, *, key) -> Any:
-    """The network of a row of Table 5.1, without what has been learned."""
-    spec = spec_of(config)
-    if config.halting != "none":
-        spec = replace(spec, halting=specs.HaltingSpec(decaying=config.halting == "U"))
-    return spec.build(specs.SequenceSizes(words, classes), key)
+def objective_of(config: Config) -> Any:
+    """What is minimised: with a price on computing long if columns halt."""
+    if getattr(config.model, "halting", None) is None:
+        return learning.label_loss
+    return learning.PonderLoss(config.ponder, padding=config.ponder_padding)
 
 
 def learn(config: Config, key, recorder: Recorder) -> Learned:
@@ -163,25 +150,21 @@ def learn(config: Config, key, recorder: Recorder) -> Learned:
 
     Of one key, all networks have the same tables, and see the same items in their direction.
     """
-    import equinox as eqx
     import jax
 
     weight_key, table_key, data_key, batch_key, later_key = jax.random.split(key, 5)
     task = task_of(config, table_key)
-    framed = config.model not in RECURRENT
-    data = data_of(config, task, framed, data_key)
-    words, classes = len(data.seen.vocabulary) - 1, data.seen.classes
-    made = eqx.filter_jit(network)(config, words, classes, key=weight_key)
-    objective = None if config.halting == "none" else learning.PonderLoss(config.ponder)
-    fitted = fit(config, made, data, batch_key, recorder, objective=objective)
-    return Learned(task, fitted.model, made, framed, later_key)
+    data = data_of(config, task, data_key)
+    made = untrained(config.model, sizes_of(data.seen), key=weight_key)
+    fitted = fit(config, made, data, batch_key, recorder, objective=objective_of(config))
+    return Learned(task, fitted.model, made, specs.frame_of(config.model), later_key)
 
 
 def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
     """Fresh items to look at after training."""
     import equinox as eqx
 
-    return eqx.filter_jit(drawn)(learned.task, lengths, learned.framed, count, key=learned.key)
+    return eqx.filter_jit(drawn)(learned.task, lengths, learned.frame, count, key=learned.key)
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
@@ -189,5 +172,4 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     learned = learn(config, key, recorder)
     items = items_of(learned, 2 * config.evaluated, (1, config.longer_lengths[1]))
     found = probes.accuracy_by_length(learned.model, items)
-    frame = 3 if learned.framed else 1
-    recorder.curve("by_length", found.values - frame, found.accuracy)
+    recorder.curve("by_length", learned.functions(found.values), found.accuracy)

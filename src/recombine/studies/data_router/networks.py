@@ -1,7 +1,7 @@
-"""The networks of the family, and how they learn."""
+"""How the networks of the family learn."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,100 +9,61 @@ from recombine import learning, models, probes
 from recombine.lab import Recorder, check_counts, check_intervals
 from recombine.models import specs
 
-Readout = Literal["first", "last"]
-SPECS: dict[str, Any] = {
-    "LSTM": specs.LSTMSpec,
-    "Bidirectional LSTM": specs.BiLSTMSpec,
-    "DNC": specs.DNCSpec,
-    "Transformer": specs.TransformerSpec,
-    "+ rel": specs.RelativeTransformerSpec,
-    "+ rel + gate": specs.GatedRelativeTransformerSpec,
-    "+ abs/rel + gate": specs.GatedPositionTransformerSpec,
-    "+ geom.": specs.GeometricTransformerSpec,
-    "NDR": specs.NDRSpec,
-}
-"""The networks, by their names in the paper."""
-RECURRENT = ("LSTM", "Bidirectional LSTM", "DNC")
 LEARNING_AS_PUBLISHED: dict[str, Any] = {
-    "matrix_rate": None, "b2": 0.999, "warm_up": 0, "falls": False, "match_bias": 0.0,
+    "muon_rate": None, "b2": 0.999, "warmup_steps": 0, "decays": False,
 }  # fmt: skip
-"""AdamW changes all weights, at a constant rate, and geometric attention starts without a bias."""
+"""AdamW changes all weights, at a constant rate."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """What a network is like and how it learns: settings of all studies of the family."""
+    """The network and how it learns: settings of all studies of the family."""
 
-    model: str = "NDR"
-    """The network, by its name in the paper."""
-    readout: Readout = "last"
-    """The column of a transformer from which the answer is read."""
-    size: int = 128
-    """Of a column, d_model."""
-    hidden: int = 256
-    """Units of a feed-forward network, d_FF."""
-    heads: int = 8
-    """Of attention."""
-    match_bias: float = 0.0
-    """Where the bias of matches starts in geometric attention."""
-    layers: int = 10
-    """How many times the layer of a transformer is applied."""
-    units: int = 64
-    """Units of an LSTM in each direction, and of the one that controls a DNC."""
-    embedding: int = 64
-    """Numbers that stand for a token in front of an LSTM or a DNC."""
-    dropout: float = 0.1
-    """Of columns, hidden units, and what an LSTM reads."""
-    attention_dropout: float = 0.1
-    """Of keys; of the plain transformer, of the weights of attention."""
-    gate_dropout: float = 0.1
-    """How often a column is copied in training whatever its gates say."""
+    model: specs.AbstractSequenceSpec = specs.NDRSpec()
+    """The network."""
     learning_rate: float = 1e-3
-    """Of AdamW."""
-    matrix_rate: float | None = 7e-3
-    """Of Muon, which changes matrices in place of AdamW; none: AdamW changes all."""
+    """Learning rate of AdamW."""
+    muon_rate: float | None = 7e-3
+    """Learning rate of Muon, which changes matrices; none: AdamW changes all weights."""
     b2: float = 0.95
-    """Of AdamW: how slowly the mean of squared gradients changes."""
-    warm_up: int = 300
-    """Updates over which the learning rate rises."""
-    falls: bool = True
-    """Whether it then falls to 0 until the last update, or stays."""
+    """Decay of AdamW's mean of squared gradients, β₂."""
+    warmup_steps: int = 300
+    """Updates over which the learning rates rise."""
+    decays: bool = True
+    """Whether the learning rates then fall to 0 until the last update, or stay."""
     weight_decay: float = 0.01
-    """Of AdamW, and of Muon."""
+    """Weight decay of AdamW and of Muon."""
     clip: float = 1.0
     """Norm to which longer gradients are cut."""
     buckets: int = 5
-    """Sets of like lengths; a batch is of one of them."""
-    batch: int = 64
-    """Items a step."""
+    """Sets of like lengths; all items of a batch are of one of them."""
+    batch_size: int = 64
+    """Items per update."""
     steps: int = 5000
-    """Updates."""
+    """Number of updates."""
     every: int = 500
     """Updates between two measurements."""
     evaluated: int = 1000
     """Items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
-        check_counts(
-            self, "size", "hidden", "heads", "layers", "units", "embedding", "buckets", "batch",
-            "evaluated",
-        )  # fmt: skip
+        check_counts(self, "buckets", "batch_size", "evaluated")
         check_intervals(self.steps, every=self.every)
-        if self.falls and self.steps <= self.warm_up:
-            raise ValueError(f"steps={self.steps} end before warm_up={self.warm_up} is over")
-        if self.model in RECURRENT and self.readout != "last":
-            raise ValueError(f"{self.model} is no transformer: it has no readout")
+        if self.decays and self.steps <= self.warmup_steps:
+            raise ValueError(
+                f"steps={self.steps} end before warmup_steps={self.warmup_steps} are over"
+            )
 
 
 class Data(NamedTuple):
     """What a network learns from and is measured on."""
 
     batches: Any
-    """What a step learns from."""
+    """The batches of all updates."""
     seen: Any
     """Training items to measure."""
     tests: dict[str, Any]
-    """By name: `iid`, whose accuracy at the end is reported, `depth_valid`, which chooses the
+    """Items by name: `iid`, whose accuracy at the end is reported, `depth_valid`, which chooses the
     network, and the test of the study."""
 
 
@@ -115,44 +76,24 @@ class Fitted(NamedTuple):
     """Measurements during training."""
 
 
-def spec_of(config: Any, *, recurrent_layers: int = 1, test_layers: int | None = None) -> Any:
-    """The spec of the network that settings name, without halting.
-
-    **Arguments:**
-
-    - `config`: a `NetworkConfig`; of a DNC, one with `cells`, `word` and `read_heads`.
-    - `recurrent_layers`: number of layers of an LSTM.
-    - `test_layers`: number of layers of a transformer after training, if it differs.
-    """
-    spec = SPECS[config.model]()
-    if config.model in RECURRENT:
-        settings = {"embedding": config.embedding, "units": config.units, "dropout": config.dropout}
-        if config.model == "DNC":
-            settings |= {"cells": config.cells, "word": config.word, "heads": config.read_heads}
-            settings |= {"output_layer": config.published}
-        else:
-            settings |= {"layers": recurrent_layers}
-        return replace(spec, **settings)
-    attention: dict[str, Any] = {"dropout": config.attention_dropout}
-    if isinstance(spec.attention, specs.GeometricAttentionSpec):
-        attention |= {"bias": config.match_bias}
-    block = spec.block
-    if isinstance(block, specs.CopyGateSpec):
-        block = replace(block, gate_dropout=config.gate_dropout)
-    return replace(
-        spec, width=config.size, hidden=config.hidden, heads=config.heads, layers=config.layers,
-        test_layers=test_layers, dropout=config.dropout, reads=config.readout, block=block,
-        attention=replace(spec.attention, **attention),
-    )  # fmt: skip
+def sizes_of(items: Any) -> specs.SequenceSizes:
+    """The sizes that items ask of a network."""
+    return specs.SequenceSizes(len(items.vocabulary) - 1, items.classes)
 
 
-def plain_network(config: Any, words: int, classes: int, *, key, **options) -> Any:
-    """The network that settings name, without halting; the options are those of `spec_of`."""
-    return spec_of(config, **options).build(specs.SequenceSizes(words, classes), key)
+def untrained(spec: specs.AbstractSequenceSpec, sizes: specs.SequenceSizes, *, key) -> Any:
+    """The network of a spec. All seeds share one compiled program."""
+    import equinox as eqx
+
+    return eqx.filter_jit(_built)(spec, sizes, key)
+
+
+def _built(spec, sizes, key):
+    return spec.build(sizes, key)
 
 
 def optimizer_of(
-    learning_rate: float, matrix_rate: float | None, *, b2: float, clip: float,
+    learning_rate: float, muon_rate: float | None, *, b2: float, clip: float,
     weight_decay: float, warmup_steps: int, decay_steps: int,
 ) -> "learning.Optimizer":  # fmt: skip
     """AdamW after clipping, with rates that rise and fall; for matrices Muon, if it has a rate."""
@@ -161,10 +102,10 @@ def optimizer_of(
         return learning.WarmupLinear(rate, warmup_steps, decay_steps)
 
     others = scheduled(learning_rate)
-    if matrix_rate is None:
+    if muon_rate is None:
         after = learning.adamw(others, b2=b2, weight_decay=weight_decay)
     else:
-        after = learning.muon(scheduled(matrix_rate), others, b2=b2, weight_decay=weight_decay)
+        after = learning.muon(scheduled(muon_rate), others, b2=b2, weight_decay=weight_decay)
     return learning.chain(learning.clip(clip), after)
 
 
@@ -182,9 +123,9 @@ def fit(
 
     **Arguments:**
 
-    - `made`: the network.
-    - `key`: of batches and dropout.
-    - `test`: the test whose accuracy is reported, at the chosen network and at the end.
+    - `made`: the untrained network.
+    - `key`: for batches and dropout.
+    - `test`: the test whose accuracy is reported, of the chosen network and at the end.
     - `objective`: by default cross-entropy.
     """
     import equinox as eqx
@@ -193,9 +134,9 @@ def fit(
         learning.label_loss if objective is None else objective,
         data.batches,
         optimizer_of(
-            config.learning_rate, config.matrix_rate, b2=config.b2, clip=config.clip,
-            weight_decay=config.weight_decay, warmup_steps=config.warm_up,
-            decay_steps=config.steps if config.falls else 0,
+            config.learning_rate, config.muon_rate, b2=config.b2, clip=config.clip,
+            weight_decay=config.weight_decay, warmup_steps=config.warmup_steps,
+            decay_steps=config.steps if config.decays else 0,
         ),
         key=key,
         measure=learning.SequenceAccuracy({"": data.seen} | data.tests),

@@ -5,6 +5,7 @@ from recombine.lab import (
     Claim,
     Figure,
     Judgement,
+    Missing,
     Preset,
     Results,
     Source,
@@ -17,6 +18,7 @@ from recombine.lab import (
 from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
+    SMALL_ENCODER,
     SMOKE,
     as_published,
     chance_of,
@@ -26,31 +28,37 @@ from .lookup_results import (
     published,
 )
 from .lookup_trial import DIRECTIONS, Config, trial
+from .paper import networks, title
 
 READOUTS = ("first", "last")
-MODELS = ("Transformer", "+ rel", "+ rel + gate")
+MODELS = ("transformer", "relative", "relative-gate")
 BETWEEN_DIRECTIONS = 0.2
 """By how much the direction that ends at the readout is better, at least."""
-GATED = "+ rel + gate"
+GATED = "relative-gate"
+
+
+def reading(results: Results, column: str) -> Results:
+    """The runs whose answer is read from the first or the last column."""
+    return results.where(**{"model.reads": column})
 
 
 def flips(results: Results) -> Judgement:
     runs = results.where(model=GATED)
     found = {
-        (r, d): runs.metric("longer", readout=r, direction=d) for r in READOUTS for d in DIRECTIONS
+        (r, d): reading(runs, r).metric("longer", direction=d) for r in READOUTS for d in DIRECTIONS
     }
     ahead = {
-        "last column, forward less backward": paired_difference(
+        "last column, forward minus backward": paired_difference(
             found["last", "forward"], found["last", "backward"]
         ),
-        "first column, backward less forward": paired_difference(
+        "first column, backward minus forward": paired_difference(
             found["first", "backward"], found["first", "forward"]
         ),
     }
     evidence = {
         f"longer inputs (bound: at least {BETWEEN_DIRECTIONS:g} each)": ahead,
         "IID": {
-            f"{r} column, {d}": runs.metric("iid", readout=r, direction=d).mean() for r, d in found
+            f"{r} column, {d}": reading(runs, r).metric("iid", direction=d).mean() for r, d in found
         },
     }
     least = min(a["paired difference"] for a in ahead.values())
@@ -58,30 +66,47 @@ def flips(results: Results) -> Judgement:
 
 
 def draw_readouts(results: Results):
-    models = present(results, "model", MODELS)
-    figure = figures.panels(*models, x="", y="accuracy", shared_y=True)
+    models = [m for m in networks(results) if columns_of(results.where(model=m))]
+    figure = figures.panels(*map(title, models), x="", y="accuracy", shared_y=True)
     for panel, model in enumerate(models):
         runs = results.where(model=model)
-        pairs = [
-            (r, d)
-            for r in present(runs, "readout", READOUTS)
-            for d in present(runs, "direction", DIRECTIONS)
-        ]
-        names = [f"{r}, {d}" for r, d in pairs]
+        found = {
+            f"{column}, {direction}": reading(runs, column).where(direction=direction)
+            for column in columns_of(runs)
+            for direction in present(reading(runs, column), "direction", DIRECTIONS)
+        }
         for color, (name, metric) in enumerate((("IID", "iid"), ("longer inputs", "longer"))):
-            values = [runs.metric(metric, readout=r, direction=d) for r, d in pairs]
+            values = [of_pair.metric(metric) for of_pair in found.values()]
+            names = list(found)
             figures.add_points(figure, names, values, name, color=color, panel=panel, line=False)
         figures.add_level(figure, chance_of(results), "guessing", panel=panel)
     return figure
 
 
+def columns_of(runs: Results) -> list[str]:
+    """The columns that are read; networks that are not read from a column have none."""
+    try:
+        return present(runs, "model.reads", READOUTS)
+    except Missing:
+        return []
+
+
 def beside(model: str, readout: str, direction: str, metric: str) -> Beside:
     words = {"iid": "IID", "longer": "longer"}[metric]
     return Beside(
-        f"{model}, {readout} column, {direction}, {words}",
+        f"{title(model)}, {readout} column, {direction}, {words}",
         published("table-D.1", model, f"{direction}; readout={readout} column", metric),
-        lambda results: results.metric(metric, model=model, readout=readout, direction=direction),
+        lambda results: reading(results, readout).metric(metric, model=model, direction=direction),
     )
+
+
+def sweep(
+    models: tuple[str, ...],
+    columns: tuple[str, ...] = READOUTS,
+    directions: tuple[str, ...] = DIRECTIONS,
+) -> tuple[dict, ...]:
+    """Networks that are read from every column in every direction."""
+    return grid(**{"model": models, "model.reads": columns, "direction": directions})
 
 
 study = Study(
@@ -95,22 +120,22 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(model=(GATED,), readout=("first",), direction=("backward",)),
-            settings=SMOKE,
+            conditions=sweep((GATED,), ("first",), ("backward",)),
+            settings=SMOKE | SMALL_ENCODER,
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=3,
-            conditions=longest_first(grid(model=(GATED,), readout=READOUTS, direction=DIRECTIONS)),
+            conditions=longest_first(sweep((GATED,))),
             depends=on_laptop,
             cost="17 min on two cores",
         ),
         "paper": Preset(
             seeds=5,
-            conditions=grid(model=MODELS, readout=READOUTS, direction=DIRECTIONS),
+            conditions=sweep(MODELS),
             depends=as_published,
             settings=AS_PUBLISHED,
-            cost="hours on an accelerator; about a day a network on two cores",
+            cost="hours on an accelerator; about a day per network on two cores",
         ),
     },
     claims=(
