@@ -55,9 +55,8 @@ def test_the_claims_about_compositional_support_hold_on_the_papers_pattern():
 )
 def test_a_claim_about_compositional_support_fails_where_the_pattern_is_broken(claim, where, loss):
     def broken(config):
-        return (
-            loss if (spec_name(config.model), config.support) == where else as_in_figure_4c(config)
-        )
+        here = (spec_name(config.model), config.support) == where
+        return loss if here else as_in_figure_4c(config)
 
     assert not verdicts("preferences/support", broken)[claim]
 

@@ -127,12 +127,13 @@ def size_matters_little(results: Results) -> Judgement:
     spread: dict[str, float] = {}
     found: dict[str, float] = {}
     for model in HYPERNETWORKS:
+        of_model = sizes.where(model=model)
         accuracy = {
             f"{title_of(model)}, embedding {e}, width {w}": float(
                 best_rate(sizes, model, e, w).metric("ood_accuracy").mean()
             )
-            for e in sizes.values(EMBEDDING)
-            for w in sizes.values(WIDTH)
+            for e in of_model.values(EMBEDDING)
+            for w in of_model.values(WIDTH)
         }
         found |= accuracy
         spread[model] = max(accuracy.values()) - min(accuracy.values())

@@ -23,11 +23,14 @@ def with_support(results: Results, support: str) -> Results:
 
 def decoded(results: Results, models: Sequence[str] = HYPERNETWORKS) -> list[str]:
     """Those of `models`, and of models that the paper does not have, that have been decoded."""
-    return [
+    found = [
         m
         for m in present(results, models)
         if all("decodability" in r.metrics for r in results.where(model=m).records)
     ]
+    if not found:
+        raise Missing("no model has been decoded")
+    return found
 
 
 def decodability(results: Results, support: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from recombine import probes, splits
-from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
+from recombine.lab import Claim, Figure, Judgement, Missing, Results, Source, Study, figures, grid
 
 from ..meta_models import ANIL, HYPERNETWORKS, LINEAR, MODELS, MONOLITHIC, present, title_of
 from . import DOCUMENT
@@ -48,6 +48,8 @@ def monolithic_never(results: Results) -> Judgement:
         for m in MONOLITHIC
         if m in results.values("model")
     }
+    if not accuracy:
+        raise Missing("no trial of a monolithic model")
     return Judgement(
         max(accuracy.values()) < LEVEL,
         {"highest accuracy on held-out combinations in any run (bound: below 0.9)": accuracy},
