@@ -1,4 +1,4 @@
-"""Speed of meta-learning at the paper's size: outer steps a second of the four models.
+"""Speed of meta-learning at the paper's size: outer steps per second of the four models.
 
     make bench
 
@@ -17,7 +17,7 @@ import time
 
 STEPS = 3
 CORES = len(os.sched_getaffinity(0))
-ROWS = ("plain", "linear", "nonlinear", "anil", "maml")
+ROWS = ("plain", "linear-hypernetwork", "nonlinear-hypernetwork", "anil", "maml")
 
 
 def seconds_per_step(step, state) -> tuple[float, float]:
@@ -50,27 +50,28 @@ def library(name: str) -> tuple[float, float]:
     import jax.numpy as jnp
 
     from recombine import learning, tasks
-    from recombine.studies.hyperteacher.trial import PAPER_SETTINGS, Config, learner_of
-    from recombine.studies.meta_learner import build
+    from recombine.lab.settings import from_plain
+    from recombine.models.specs import VectorSizes
+    from recombine.studies.hyperteacher.support import study
 
-    config = Config(model=name, **PAPER_SETTINGS)
-    learner = learner_of(config)
+    trial = study.trials("paper", overrides={"model": name})[0]
+    config = from_plain(study.config, trial.config)
     task = world()
     rule = learning.MetaLearning(
         task,
         learning.Adaptation(
-            learning.kl_divergence, learner.inner_steps, learning.inner_adamw(learner.inner_rate)
+            learning.kl_divergence, config.inner_steps, learning.inner_adamw(config.inner_rate)
         ),
         tasks.TaskSets({"valid": task.sample(1, key=jax.random.key(1))}),
         learning.chain(
-            learning.clip(learner.clip),
-            learning.adamw(learner.outer_rate, weight_decay=learner.weight_decay),
+            learning.clip(config.clip),
+            learning.adamw(config.outer_rate, weight_decay=config.weight_decay),
         ),
         tasks=config.tasks,
-        batch_size=config.at_once,
+        batch_size=config.batch_size,
         mesh=jax.sharding.Mesh(jax.devices(), ("tasks",)),
     )
-    model = build(config, learner, 16, 8, key=jax.random.key(2))
+    model = config.model.build(VectorSizes(16, 8), jax.random.key(2))
     step = eqx.filter_jit(rule.step)
     return seconds_per_step(
         lambda state: step(state, jnp.asarray(0)), rule.init(model, key=jax.random.key(3))
@@ -106,10 +107,10 @@ def plain() -> tuple[float, float]:
         bank, embeddings = slow
 
         def step(carry, _):
-            fast, memory = carry
+            fast, opt_state = carry
             gradient = jax.grad(loss)(fast, bank, support.x, support.y)
-            updates, memory = inner.update(gradient, memory, fast)
-            return (optax.apply_updates(fast, updates), memory), None
+            updates, opt_state = inner.update(gradient, opt_state, fast)
+            return (optax.apply_updates(fast, updates), opt_state), None
 
         start = (*embeddings, jnp.zeros(8))
         (fast, _), _ = jax.lax.scan(step, (start, inner.init(start)), length=10)
@@ -117,7 +118,7 @@ def plain() -> tuple[float, float]:
 
     @jax.jit
     def step(state):
-        slow, memory, key = state
+        slow, opt_state, key = state
         key, of_tasks = jax.random.split(key)
         episode = task.sample(128, key=of_tasks)
 
@@ -125,8 +126,8 @@ def plain() -> tuple[float, float]:
             over_tasks = jax.vmap(of_task, in_axes=(None, 0, 0))
             return over_tasks(slow, episode.support, episode.query).mean()
 
-        updates, memory = outer.update(jax.grad(mean_loss)(slow), memory, slow)
-        return optax.apply_updates(slow, updates), memory, key
+        updates, opt_state = outer.update(jax.grad(mean_loss)(slow), opt_state, slow)
+        return optax.apply_updates(slow, updates), opt_state, key
 
     keys = jax.random.split(jax.random.key(2), 7)
     shapes = ((32, a * b + b) for a, b in (sizes[0], sizes[1], sizes[3]))
@@ -152,7 +153,7 @@ def main() -> None:
             check=True,
         )
         took, first = map(float, done.stdout.split())
-        name, how = ("linear", "plain JAX") if row == "plain" else (row, "recombine")
+        name, how = ("linear-hypernetwork", "plain JAX") if row == "plain" else (row, "recombine")
         table.add_row(name, how, f"{took:.2f}", f"{1 / took:.3f}", f"{first:.1f} s")
     Console(width=100).print(table)
 

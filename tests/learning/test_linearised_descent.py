@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recombine import learning, models, splits, tasks, theory
-from recombine.learning import RoutingDescent, train
+from recombine.learning import routing_descent, train
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -32,7 +32,7 @@ def test_the_first_step_is_the_networks_own_to_first_order():
     for rate in (1e-3, 1e-4):
         linear = learning.LinearisedDescent(theory.TangentKernel(network, X), Y, mask, rate)
         after = linear.step(network.outputs(X), jnp.asarray(0))
-        full = RoutingDescent(X, Y, mask, rate).step(network, jnp.asarray(0)).outputs(X)
+        full = routing_descent(X, Y, mask, rate).step(network, jnp.asarray(0)).outputs(X)
         gaps.append(np.abs(after - full).max())
     assert gaps[0] / gaps[1] == pytest.approx(100, rel=0.05)
 
@@ -44,7 +44,7 @@ def figure_6(scale, seed=0):
     rate = 0.006 / scale ** (1 / 3)
     linear = learning.LinearisedDescent(theory.TangentKernel(network, X), Y, mask, rate)
     _, curves = train(linear, network.outputs(X), 700)
-    return network, RoutingDescent(X, Y, mask, rate), curves
+    return network, routing_descent(X, Y, mask, rate), curves
 
 
 def first_below(losses, fraction):

@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 
+from recombine.lab.conditions import at
 from recombine.lab.registry import load
 from recombine.lab.results import Record, Results
-from recombine.lab.settings import from_plain
+from recombine.lab.settings import from_plain, plain
 
 
 def nothing(config, name):
@@ -17,20 +18,20 @@ def blank(config, name):
     return np.zeros((1, 1))
 
 
-def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=None):
+def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=None, overrides=None):
     """A study, and results in which `values(config, seed)` gives the metrics of a trial.
 
     `curve(config, name)` and `array(config, name)` give what else is read from a trial.
     """
     study = load(name)
     records = []
-    for trial in study.trials(preset, seeds=seeds):
+    for trial in study.trials(preset, seeds=seeds, overrides=overrides):
         config = from_plain(study.config, trial.config)
         records.append(
             Record(
                 trial.id,
                 dict(trial.condition),
-                trial.config,
+                dict(trial.config),
                 trial.seed,
                 values(config, trial.seed),
                 1,
@@ -40,6 +41,16 @@ def results(name, values, preset="laptop", curve=nothing, array=blank, seeds=Non
             )
         )
     return study, Results(name, preset, {}, tuple(records))
+
+
+def settings_are(config, where):
+    """Whether a config has these settings; a spec has the name, and fields have dots."""
+    plain_config = plain(config)
+
+    def same(found, value):
+        return found["spec"] == value if isinstance(found, dict) else found == value
+
+    return all(same(at(plain_config, name, None), value) for name, value in where.items())
 
 
 def judged(study, found, claim):

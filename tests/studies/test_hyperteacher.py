@@ -6,10 +6,13 @@ import equinox as eqx
 import jax
 import pytest
 
+from recombine._spec import known_specs
 from recombine.lab.reference import reference, references
-from recombine.studies import meta_learner
+from recombine.lab.registry import load
+from recombine.lab.settings import from_plain
+from recombine.models import specs
 from recombine.studies.hyperteacher import trial
-from recombine.studies.meta_learner import MODELS, TITLES, Learner
+from recombine.studies.meta_models import ANIL, LINEAR, MAML, MODELS, NONLINEAR, TITLES
 
 KEY = jax.random.key(0)
 FIELDS = {
@@ -24,11 +27,17 @@ def row(model, metric):
     return reference("hyperteacher", artifact="table-A10", model=TITLES[model], metric=metric).value
 
 
+def config_of(preset, study="hyperteacher/support", **settings):
+    """The config of the first trial of a preset."""
+    found = load(study)
+    return from_plain(found.config, found.trials(preset, overrides=settings)[0].config)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("metric", FIELDS)
 def test_hyperparameters_are_those_that_the_paper_chose(model, metric):
-    learner = trial.PAPER[model]
-    assert getattr(learner, FIELDS[metric]) == row(model, f"{metric}_chosen")
+    config = config_of("paper", model=model)
+    assert getattr(config, FIELDS[metric]) == row(model, f"{metric}_chosen")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -43,50 +52,58 @@ def test_what_was_chosen_was_a_candidate(model, metric):
     assert row(model, f"{metric}_chosen") in candidates
 
 
-def test_every_table_has_every_model():
-    for table, _ in trial.TABLES.values():
-        assert set(table) == set(MODELS)
+def test_the_models_of_the_papers_have_specs():
+    assert set(MODELS) <= set(known_specs(specs.AbstractMetaSpec))
+    assert set(MODELS) == set(TITLES)
+
+
+@pytest.mark.parametrize("study", ["hyperteacher/support", "preferences/support", "goals/support"])
+def test_a_config_without_a_preset_is_the_linear_hypernetwork_of_the_small_table(study):
+    usual, config = load(study).config(), config_of("laptop", study, model=LINEAR)
+    names = ("model", "outer_rate", "inner_rate", "inner_steps", "clip", "weight_decay")
+    assert all(getattr(usual, name) == getattr(config, name) for name in names)
 
 
 PAPER = trial.Config(**trial.PAPER_SETTINGS)
 # Slow and fast parameters with 16 modules. MAML is as wide as the paper's text says, 368, not 384.
 COUNTS = {
-    "linear": (1_262_336, 264),
-    "nonlinear": (648_192, 256),
-    "anil": (538_120, 4_104),
-    "maml": (280_792, 280_792),
+    LINEAR: (1_262_336, 264),
+    NONLINEAR: (648_192, 256),
+    ANIL: (538_120, 4_104),
+    MAML: (280_792, 280_792),
 }
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_models_of_the_paper_have_the_sizes_of_the_published_code(model):
-    config = replace(PAPER, model=model, M=16)
-    learner = trial.learner_of(config)
-    assert learner.embedding == 64
-    assert learner.inner_steps == (100 if model == "anil" else 10)
+    config = config_of("paper", model=model, M=16)
+    assert getattr(config.model, "embedding", 64) == 64
+    assert config.inner_steps == (100 if model == ANIL else 10)
 
     def parts(key):
-        made = meta_learner.build(config, learner, 16, 8, key=key)
+        made = config.model.build(specs.VectorSizes(16, 8), key)
         return made.partition()[0], made.initial()
 
     sizes = eqx.filter_eval_shape(parts, KEY)
     assert tuple(sum(a.size for a in jax.tree.leaves(part)) for part in sizes) == COUNTS[model]
 
 
-def test_a_config_overrides_what_it_names_and_nothing_else():
-    table = {"linear": Learner(3, 128, 64, 0.001, 0.3, 1.0, 0.01)}
-    config = meta_learner.MetaConfig(width=16, inner_rate=0.2, inner_steps=4)
-    assert config.learner(table) == Learner(3, 16, 64, 0.001, 0.2, 1.0, 0.01, inner_steps=4)
-    assert meta_learner.MetaConfig().learner(table) == table["linear"]
+def test_a_setting_overrides_what_it_names_and_nothing_else():
+    usual = config_of("paper", model=LINEAR)
+    changed = {"model.width": "16", "inner_rate": 0.2, "inner_steps": 4}
+    config = config_of("paper", model=LINEAR, **changed)
+    assert config == replace(
+        usual, model=replace(usual.model, width=16), inner_rate=0.2, inner_steps=4
+    )
 
 
 @pytest.mark.parametrize(
-    ("settings", "size"),
-    [({"M": 6}, 12), ({"M": 8, "table": "paper"}, 32), ({"M": 6, "embedding_factor": 0.5}, 3),
-     ({"M": 6, "embedding": 7}, 7)],
+    ("preset", "settings", "size"),
+    [("laptop", {}, 12), ("laptop", {"M": 8}, 16), ("paper", {}, 32), ("paper", {"M": 6}, 24),
+     ("laptop", {"M": 8, "model.embedding": "7"}, 7)],
 )  # fmt: skip
-def test_embeddings_grow_with_the_number_of_modules(settings, size):
-    assert trial.learner_of(trial.Config(**settings)).embedding == size
+def test_embeddings_grow_with_the_number_of_modules(preset, settings, size):
+    assert config_of(preset, model=LINEAR, **settings).model.embedding == size
 
 
 @pytest.mark.parametrize(
@@ -105,7 +122,7 @@ def test_the_papers_splits_have_the_papers_sizes(support, train, held_out):
         ({"M": 4, "K": 5}, "K=5 of M=4 modules cannot be mixed"),
         ({"held_out": 1.0}, "held_out=1 is not between 0 and 1"),
         ({"M": 4, "K": 2, "held_out": 0.9}, "held_out=0.9 leaves 1 of 10 combinations, too few"),
-        ({"steps": 10, "measure_every": 4}, "steps=10 is not a multiple of measure_every=4"),
+        ({"steps": 10, "every": 4}, "steps=10 is not a multiple of every=4"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

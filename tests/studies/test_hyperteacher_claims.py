@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from made_up import judged, results
+from made_up import judged, results, settings_are
 
+from recombine._spec import spec_name
 from recombine.lab.registry import load, select
+from recombine.studies.meta_models import ANIL, EMBEDDING, HYPERNETWORKS, LINEAR, MAML, NONLINEAR
 
 STUDIES = [name for name in select(["hyperteacher"]) if name.startswith("hyperteacher/")]
 CLAIMS = [(name, claim.name) for name in STUDIES for claim in load(name).claims]
@@ -12,18 +14,18 @@ CLAIMS = [(name, claim.name) for name in STUDIES for claim in load(name).claims]
 
 def as_in_the_paper(config, seed):
     """Hypernetworks solve held-out combinations where every module is trained with others."""
-    modular = config.model in ("linear", "nonlinear")
+    modular = spec_name(config.model) in HYPERNETWORKS
     lost = {"compositional": 0.02, "connected": 0.02, "disconnected": 0.2}.get(config.support, 0.4)
     test, ood = (0.93, 0.93 - lost) if modular else (0.8, 0.75 - lost / 10)
     if config.support == "connected":
         test -= 0.01
     if config.K == 1:
         ood = 0.35 if modular else 0.55
-    if config.embedding_factor in (1, 16):
+    if modular and config.model.embedding in (1 * config.M, 16 * config.M):
         ood -= 0.05
     ood -= (0.1 - config.shots / 1000) if config.shots < 64 else 0
     ood -= config.held_out / config.M
-    beyond = {"linear": 0.1, "nonlinear": 0.2}.get(config.model, 0.05)
+    beyond = {LINEAR: 0.1, NONLINEAR: 0.2}.get(spec_name(config.model), 0.05)
     return {
         "test_accuracy": test,
         "ood_accuracy": ood,
@@ -35,7 +37,7 @@ def as_in_the_paper(config, seed):
 def learning_curves(config, name):
     """The level is reached the later, the more modules there are; never by monolithic models."""
     steps = np.arange(0, 4001, 250.0)
-    modular = config.model in ("linear", "nonlinear")
+    modular = spec_name(config.model) in HYPERNETWORKS
     return steps, np.where(steps >= 300 * config.M, 0.95, 0.5) if modular else 0.7 + 0 * steps
 
 
@@ -54,30 +56,30 @@ WITHOUT = {"support": "non-compositional"}
 @pytest.mark.parametrize(
     ("name", "claim", "where", "bad"),
     [
-        ("support", "hypernetworks-generalize", {"model": "nonlinear"}, {"ood_accuracy": 0.74}),
-        ("support", "linear-needs-compositional-support", WITHOUT | {"model": "linear"},
+        ("support", "hypernetworks-generalize", {"model": NONLINEAR}, {"ood_accuracy": 0.74}),
+        ("support", "linear-needs-compositional-support", WITHOUT | {"model": LINEAR},
          {"ood_accuracy": 0.8}),
-        ("support", "linear-needs-compositional-support", WITHOUT | {"model": "anil"},
+        ("support", "linear-needs-compositional-support", WITHOUT | {"model": ANIL},
          {"ood_accuracy": 0.4}),
-        ("support", "crossover", WITHOUT | {"model": "nonlinear"}, {"ood_accuracy": 0.75}),
-        ("support", "monolithic-change-little", WITHOUT | {"model": "maml"}, {"ood_accuracy": 0.5}),
-        ("decoding", "decodable", {"model": "nonlinear"}, {"decodability": 0.79}),
-        ("decoding", "not-decodable", WITHOUT | {"model": "linear"}, {"decodability": 0.5}),
+        ("support", "crossover", WITHOUT | {"model": NONLINEAR}, {"ood_accuracy": 0.75}),
+        ("support", "monolithic-change-little", WITHOUT | {"model": MAML}, {"ood_accuracy": 0.5}),
+        ("decoding", "decodable", {"model": NONLINEAR}, {"decodability": 0.79}),
+        ("decoding", "not-decodable", WITHOUT | {"model": LINEAR}, {"decodability": 0.5}),
         ("decoding", "disconnected-is-lower", {"support": "disconnected"}, {"decodability": 0.76}),
         ("decoding", "disconnected-generalizes-less", {"support": "disconnected"},
          {"ood_accuracy": 0.87}),
         ("decoding", "disconnected-is-easier-to-train", {"support": "disconnected"},
          {"test_accuracy": 0.9}),
         ("modules", "generalizes", {"M": 8, "K": 4}, {"ood_accuracy": 0.74}),
-        ("modules", "one-module-is-not-enough", {"K": 1, "model": "linear"},
+        ("modules", "one-module-is-not-enough", {"K": 1, "model": LINEAR},
          {"test_accuracy": 0.79}),
-        ("modules", "one-module-is-not-enough", {"K": 1, "model": "linear"},
+        ("modules", "one-module-is-not-enough", {"K": 1, "model": LINEAR},
          {"ood_accuracy": 0.45}),
-        ("modules", "one-module-is-not-enough", {"K": 1, "model": "anil"}, {"ood_accuracy": 0.2}),
-        ("modules", "over-fitting-to-K", {"model": "nonlinear"}, {"ood_8_accuracy": 0.8}),
-        ("modules", "over-fitting-to-K", {"model": "anil"}, {"ood_8_accuracy": 0.2}),
-        ("overparameterization", "too-small", {"embedding_factor": 1.0}, {"ood_accuracy": 0.9}),
-        ("overparameterization", "too-large", {"embedding_factor": 16.0}, {"ood_accuracy": 0.9}),
+        ("modules", "one-module-is-not-enough", {"K": 1, "model": ANIL}, {"ood_accuracy": 0.2}),
+        ("modules", "over-fitting-to-K", {"model": NONLINEAR}, {"ood_8_accuracy": 0.8}),
+        ("modules", "over-fitting-to-K", {"model": ANIL}, {"ood_8_accuracy": 0.2}),
+        ("overparameterization", "too-small", {EMBEDDING: 4}, {"ood_accuracy": 0.9}),
+        ("overparameterization", "too-large", {EMBEDDING: 64}, {"ood_accuracy": 0.9}),
         ("shots", "more-shots-help", {"shots": 32}, {"ood_accuracy": 0.5}),
         ("held-out", "falls", {"held_out": 0.7, "M": 8}, {"ood_accuracy": 0.95}),
         ("held-out", "falls-less-with-more-modules", {"held_out": 0.7, "M": 8},
@@ -87,7 +89,7 @@ WITHOUT = {"support": "non-compositional"}
 )  # fmt: skip
 def test_bad_runs_of_one_condition_break_a_claim(name, claim, where, bad):
     def broken(config, seed):
-        here = all(getattr(config, field) == value for field, value in where.items())
+        here = settings_are(config, where)
         return as_in_the_paper(config, seed) | (bad if here else {})
 
     assert not verdict(f"hyperteacher/{name}", claim, broken)
@@ -96,15 +98,15 @@ def test_bad_runs_of_one_condition_break_a_claim(name, claim, where, bad):
 @pytest.mark.parametrize(
     ("claim", "where", "level"),
     [
-        ("grows-with-M", {"model": "linear", "M": 8}, 0.5),  # never reached: no number to compare
-        ("grows-with-M", {"model": "linear", "M": 6}, 1.0),  # reached at once
-        ("monolithic-never", {"model": "anil"}, 0.9),
+        ("grows-with-M", {"model": LINEAR, "M": 8}, 0.5),  # never reached: no number to compare
+        ("grows-with-M", {"model": LINEAR, "M": 6}, 1.0),  # reached at once
+        ("monolithic-never", {"model": ANIL}, 0.9),
     ],
 )
 def test_other_learning_curves_break_the_claims_about_sample_complexity(claim, where, level):
     def curve(config, name):
         steps, values = learning_curves(config, name)
-        here = all(getattr(config, field) == value for field, value in where.items())
+        here = settings_are(config, where)
         return steps, np.full_like(values, level) if here else values
 
     assert not verdict("hyperteacher/sample-complexity", claim, as_in_the_paper, curve)

@@ -143,7 +143,7 @@ def test_shared_symbols_cover_all_and_the_others_are_on_one_side(overlap, shared
 
 
 def test_shared_symbols_are_in_a_new_order_after_every_pass():
-    after_a, after_b = tasks.overlap_symbols(40, 8, 2, np.random.default_rng(0))
+    after_a, after_b = overlap_symbols(40, 8, 2, np.random.default_rng(0))
     pairs = {tuple(np.flatnonzero(both)) for both in after_a & after_b}
     # Four pairs per pass; with one order there would be no others.
     assert len(pairs) > 12

@@ -1,103 +1,65 @@
-"""Parts shared by the meta-learning studies: four models, their hyperparameters, one trial."""
+"""The trial that the meta-learning studies share, and its settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Recorder, Results, check_intervals, figures
+from recombine.lab import Recorder, check_counts, check_intervals
+from recombine.models import specs
 
 if TYPE_CHECKING:
     from recombine.tasks import AbstractTask
 
-Name = Literal["linear", "nonlinear", "anil", "maml"]
-HYPERNETWORKS: tuple[Name, ...] = ("linear", "nonlinear")
-MONOLITHIC: tuple[Name, ...] = ("anil", "maml")
-MODELS: tuple[Name, ...] = HYPERNETWORKS + MONOLITHIC
-TITLES = {
-    "linear": "Linear hypernetwork",
-    "nonlinear": "Nonlinear hypernetwork",
-    "anil": "ANIL",
-    "maml": "MAML",
-}
-
-
-@dataclass(frozen=True)
-class Learner:
-    """Size and learning rates of a model: a column of Tables A10 to A12."""
-
-    layers: int
-    """Hidden layers of the base network."""
-    width: int
-    """Units of a hidden layer."""
-    embedding: int
-    """Size M̂ of an embedding; 0 without embeddings."""
-    outer_rate: float
-    """Learning rate of the slow parameters."""
-    inner_rate: float
-    """Learning rate of the fast parameters."""
-    clip: float
-    """Largest global norm of the outer gradient."""
-    weight_decay: float
-    """Weight decay of the slow parameters."""
-    inner_steps: int = 10
-    """Steps of adaptation."""
-
 
 @dataclass(frozen=True)
 class MetaConfig:
-    """Settings shared by the meta-learning studies. 0 stands for the value in the model's table."""
+    """Settings shared by the meta-learning studies.
 
-    model: Name = "linear"
-    """The model: linear or nonlinear hypernetwork, ANIL or MAML."""
-    layers: int = 0
-    """Hidden layers of the model; 0: as in the table."""
-    width: int = 0
-    """Units of a hidden layer of the model; 0: as in the table."""
-    embedding: int = 0
-    """Size of an embedding of a hypernetwork; 0: as in the table."""
-    outer_rate: float = 0.0
-    """Learning rate of the slow parameters; 0: as in the table."""
-    inner_rate: float = 0.0
-    """Learning rate of the fast parameters; 0: as in the table."""
-    inner_steps: int = 0
-    """Steps of adaptation; 0: as in the table."""
-    test_steps: int = 0
-    """Steps of adaptation when measuring; 0: as in training."""
-    inner_batch: int = 0
-    """Samples per adaptation step, drawn with replacement; 0: all."""
+    Presets set the sizes and learning rates of each model as in its column of a table.
+    """
+
+    model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec()
+    """The model that adapts."""
+    outer_rate: float = 0.003
+    """Learning rate of the slow parameters."""
+    inner_rate: float = 0.3
+    """Learning rate of the fast parameters."""
+    inner_steps: int = 10
+    """Steps of adaptation."""
+    clip: float = 1.0
+    """Largest global norm of the outer gradient."""
+    weight_decay: float = 0.01
+    """Weight decay of the slow parameters."""
+    test_steps: int | None = None
+    """Steps of adaptation when measuring; none: as in training."""
+    inner_batch_size: int | None = None
+    """Samples per adaptation step, drawn with replacement; none: all."""
     first_order: bool = False
     """Whether inner gradients are treated as constants."""
-    generate_biases: bool = True
-    """Whether hypernetworks generate biases, as in the published code; else biases are fast
-    parameters."""
-    differentiate_norm: bool = False
-    """Whether gradients flow through the normalisation of embeddings."""
     tasks: int = 32
     """Tasks per outer step."""
+    batch_size: int | None = None
+    """Number of tasks processed at the same time; none: all of an outer step."""
     steps: int = 4000
     """Outer steps."""
-    measure_every: int = 250
+    every: int = 250
     """Outer steps between two measurements; a divisor of `steps`."""
     measured_tasks: int = 128
     """Number of tasks in each set on which measurements are made."""
     decoded_tasks: int = 512
     """Number of tasks on which decoding is fitted, and on which it is scored."""
-    at_once: int = 0
-    """Number of tasks processed at the same time; 0: all."""
-
-    def learner(self, table: Mapping[str, Learner]) -> Learner:
-        """The model's column of `table`, with the values that this config overrides."""
-        names = ("layers", "width", "embedding", "outer_rate", "inner_rate", "inner_steps")
-        own = {name: getattr(self, name) for name in names if getattr(self, name)}
-        return replace(table[self.model], **own)
 
 
-def check_training(steps: int, measure_every: int, held_out: float) -> None:
+def check_training(config: MetaConfig, held_out: float) -> None:
     """Refuse settings that make training or a hold-out impossible."""
     if not 0 < held_out < 1:
         raise ValueError(f"held_out={held_out:g} is not between 0 and 1")
-    check_intervals(steps, measure_every=measure_every)
+    check_counts(
+        config, "inner_steps", "test_steps", "inner_batch_size", "tasks", "batch_size",
+        "measured_tasks", "decoded_tasks",
+    )  # fmt: skip
+    check_intervals(config.steps, every=config.every)
 
 
 def check_modules(M: int, K: int, held_out: float, layers: int = 1) -> None:
@@ -125,29 +87,12 @@ class World(NamedTuple):
     measures: Mapping[str, Callable]
     """Further measurements of predictions on examples, by name."""
     inputs: int
+    """Size of an input."""
     outputs: int
+    """Size of an output."""
 
 
-def build(config: MetaConfig, learner: Learner, inputs: int, outputs: int, *, key) -> Any:
-    """The model that `config` names."""
-    sizes = (inputs, *[learner.width] * learner.layers, outputs)
-    if config.model in MONOLITHIC:
-        network = models.MLP(sizes, key=key)
-        return models.ANIL(network) if config.model == "anil" else models.MAML(network)
-    linear = config.model == "linear"
-    generator = models.LinearGenerator if linear else models.NonlinearGenerator
-    return models.mlp_hypernetwork(
-        sizes,
-        learner.embedding,
-        generator.create,
-        generate_biases=config.generate_biases,
-        differentiate_norm=config.differentiate_norm,
-        offset=linear,
-        key=key,
-    )
-
-
-def meta_trial(config: MetaConfig, learner: Learner, world: World, key, recorder: Recorder) -> None:
+def meta_trial(config: MetaConfig, world: World, key, recorder: Recorder) -> None:
     """Meta-learn; measure training, test and held-out tasks; decode their codes."""
     import equinox as eqx
     import jax
@@ -164,9 +109,9 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, recorder
     sets = tasks.TaskSets(dict(zip(named, drawn, strict=True)), chosen_on="valid")
     adaptation = learning.Adaptation(
         world.loss,
-        steps=learner.inner_steps,
-        optimizer=learning.inner_adamw(learner.inner_rate),
-        batch_size=config.inner_batch or None,
+        steps=config.inner_steps,
+        optimizer=learning.inner_adamw(config.inner_rate),
+        batch_size=config.inner_batch_size,
         first_order=config.first_order,
     )
     rule = learning.MetaLearning(
@@ -174,28 +119,29 @@ def meta_trial(config: MetaConfig, learner: Learner, world: World, key, recorder
         adaptation,
         sets,
         learning.chain(
-            learning.clip(learner.clip),
-            learning.adamw(learner.outer_rate, weight_decay=learner.weight_decay),
+            learning.clip(config.clip),
+            learning.adamw(config.outer_rate, weight_decay=config.weight_decay),
         ),
         measures=dict(world.measures),
         tasks=config.tasks,
-        batch_size=config.at_once or None,
-        every=config.measure_every,
-        test_steps=config.test_steps or None,
+        batch_size=config.batch_size,
+        every=config.every,
+        test_steps=config.test_steps,
     )
-    model = eqx.filter_jit(build)(config, learner, world.inputs, world.outputs, key=of_model)
+    sizes = specs.VectorSizes(world.inputs, world.outputs)
+    model = eqx.filter_jit(config.model.build)(sizes, of_model)
     state, seen = recorder.train(
         rule,
         rule.init(model, key=of_training),
         config.steps,
-        chunk=config.measure_every,
+        chunk=config.every,
     )
     best, _ = rule.kept(state)
     for name in sorted(set(seen) - {"step", "loss"}):
         recorder.curve(name.replace(" ", "_"), seen["step"], seen[name])
     for name, value in rule.measure(best).items():
         recorder.metric(name.replace(" ", "_"), value)
-    if config.model in HYPERNETWORKS:
+    if isinstance(best, models.Hypernetwork):
         _decode(config, world, adaptation, best, of_decoding, recorder)
 
 
@@ -223,30 +169,6 @@ def _decode(config: MetaConfig, world: World, adaptation, model, key, recorder: 
     recorder.metric("decodability", found.pooled)
     recorder.array("decodability", found.r2)
     recorder.metric("embedding_cosine", probes.pairwise_cosine(features))
-
-
-def draw_models(results: Results, metric: str, conditions: Mapping[str, Mapping[str, Any]], y: str):
-    """A figure with one panel per condition, one column per model and one point per seed."""
-    figure = figures.panels(*conditions, x="", y=y)
-    for panel, condition in enumerate(conditions.values()):
-        runs = results.where(**condition)
-        shown = [name for name in MODELS if name in runs.values("model")]
-        for color, name in enumerate(shown):
-            figures.add_points(
-                figure, [TITLES[name]], [runs.metric(metric, model=name)], TITLES[name],
-                color=color, panel=panel, line=False,
-            )  # fmt: skip
-    return figure
-
-
-def draw_learning(results: Results, curve: str, y: str, **condition: Any):
-    """A figure of one measurement during training, for every model."""
-    runs = results.where(**condition)
-    figure = figures.panels("", x="outer step", y=y)
-    for color, name in enumerate(m for m in MODELS if m in runs.values("model")):
-        steps, values = runs.curve(curve, model=name)
-        figures.add_seeds(figure, steps, values, TITLES[name], color=color)
-    return figure
 
 
 def accuracy_measure(prediction, examples):

@@ -26,6 +26,13 @@ from ._feed_forward import AbstractFeedForwardSpec as AbstractFeedForwardSpec
 from ._feed_forward import FeedForwardSpec as FeedForwardSpec
 from ._halting import HaltingSpec as HaltingSpec
 from ._layer_sizes import LayerSizes as LayerSizes
+from ._meta_learners import AbstractHypernetworkSpec as AbstractHypernetworkSpec
+from ._meta_learners import AbstractMetaSpec as AbstractMetaSpec
+from ._meta_learners import ANILSpec as ANILSpec
+from ._meta_learners import LinearHypernetworkSpec as LinearHypernetworkSpec
+from ._meta_learners import MAMLSpec as MAMLSpec
+from ._meta_learners import NonlinearHypernetworkSpec as NonlinearHypernetworkSpec
+from ._meta_learners import VectorSizes as VectorSizes
 from ._positions import AbstractPositionsSpec as AbstractPositionsSpec
 from ._positions import SinusoidsSpec as SinusoidsSpec
 from ._projections import AbstractProjectionsSpec as AbstractProjectionsSpec

@@ -1,30 +1,43 @@
 """Figures 4E, 4F, A9 and A10: held-out goals, by model and support."""
 
 from dataclasses import replace
+from typing import Any
 
 from recombine.lab import (
     Claim,
     Figure,
     Judgement,
     Missing,
-    Preset,
     Results,
     Source,
     Study,
     figures,
     grid,
 )
+from recombine.lab.results import Record
 
-from ..meta_learner import HYPERNETWORKS, MODELS, MONOLITHIC, TITLES, draw_learning, draw_models
+from ..meta_models import (
+    EMBEDDING,
+    HYPERNETWORKS,
+    LINEAR,
+    MAML,
+    MODELS,
+    MONOLITHIC,
+    WIDTH,
+    draw_learning,
+    draw_models,
+    present,
+    sized,
+    title_of,
+)
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 SUPPORTS = ("compositional", "non-compositional")
 SIZES = grid(
     support=("compositional",),
     model=HYPERNETWORKS,
-    width=(32, 64, 128, 256),
-    embedding=(8, 16, 32),
+    **{WIDTH: (32, 64, 128, 256), EMBEDDING: (8, 16, 32)},
     outer_rate=(0.0003, 0.001, 0.003),
 )
 """Figure A10."""
@@ -32,15 +45,19 @@ SIZES = grid(
 
 def of_table(results: Results) -> Results:
     """The trials of models with the sizes of the table."""
-    return replace(results, records=tuple(r for r in results.records if "width" not in r.condition))
+    return replace(results, records=tuple(r for r in results.records if not _varies(r)))
 
 
 def of_sizes(results: Results) -> Results:
-    """The trials in which the size of hypernetworks varies."""
-    found = tuple(r for r in results.records if "width" in r.condition)
-    if not found:
+    """The trials of models of several sizes, that of the table among them."""
+    if not any(map(_varies, results.records)):
         raise Missing("only preset paper varies the size of hypernetworks")
-    return replace(results, records=found)
+    return sized(results.where(support="compositional"))
+
+
+def _varies(record: Record) -> bool:
+    """Whether a trial is one of `SIZES`, which have a learning rate of their own."""
+    return "outer_rate" in record.condition
 
 
 def means(results: Results, metric: str, support: str = "compositional") -> dict[str, float]:
@@ -99,7 +116,8 @@ def hypernetworks_lose_more(metric: str):
 
 def best_rate(results: Results, model: str, embedding: int, width: int) -> Results:
     """The trials of one size, with the learning rate that is best on held-out goals."""
-    runs = of_sizes(results).where(model=model, embedding=embedding, width=width)
+    size: dict[str, Any] = {WIDTH: width, EMBEDDING: embedding}
+    runs = of_sizes(results).where(model=model, **size)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
 
@@ -108,13 +126,14 @@ def size_matters_little(results: Results) -> Judgement:
     sizes = of_sizes(results)
     spread: dict[str, float] = {}
     found: dict[str, float] = {}
-    for model in sizes.values("model"):
+    for model in HYPERNETWORKS:
+        of_model = sizes.where(model=model)
         accuracy = {
-            f"{TITLES[model]}, embedding {e}, width {w}": float(
+            f"{title_of(model)}, embedding {e}, width {w}": float(
                 best_rate(sizes, model, e, w).metric("ood_accuracy").mean()
             )
-            for e in sizes.values("embedding")
-            for w in sizes.values("width")
+            for e in of_model.values(EMBEDDING)
+            for w in of_model.values(WIDTH)
         }
         found |= accuracy
         spread[model] = max(accuracy.values()) - min(accuracy.values())
@@ -146,13 +165,14 @@ def draw_training(metric: str, y: str):
 
 def draw_sizes(results: Results):
     sizes = of_sizes(results)
-    shown = sizes.values("model")
+    shown = present(sizes, HYPERNETWORKS)
     figure = figures.panels(
-        *(TITLES[m] for m in shown), x="width", y="accuracy on held-out goals", log_x=True
+        *(title_of(m) for m in shown), x="width", y="accuracy on held-out goals", log_x=True
     )
     for panel, model in enumerate(shown):
-        for color, embedding in enumerate(sizes.values("embedding")):
-            widths = sizes.values("width")
+        of_model = sizes.where(model=model)
+        for color, embedding in enumerate(of_model.values(EMBEDDING)):
+            widths = of_model.values(WIDTH)
             values = [best_rate(sizes, model, embedding, w).metric("ood_accuracy") for w in widths]
             figures.add_points(
                 figure, widths, values, f"embedding of {embedding}", color=color, panel=panel
@@ -171,21 +191,21 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=(
-                *grid(support=SUPPORTS, model=("linear",)),
-                {"support": "compositional", "model": "maml"},
+                *grid(support=SUPPORTS, model=(LINEAR,)),
+                {"support": "compositional", "model": MAML},
             ),
             settings=SMOKE_SETTINGS,
             cost="30 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             cost="11 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=(*grid(support=SUPPORTS, model=MODELS), *SIZES),
             settings=PAPER_SETTINGS,

@@ -6,37 +6,46 @@ from typing import Literal
 
 from recombine import learning, probes, splits, tasks
 from recombine.lab import Recorder
+from recombine.models import specs
 
-from ..meta_learner import Learner, MetaConfig, World, check_training, meta_trial
+from ..meta_learner import MetaConfig, World, check_training, meta_trial
+from ..meta_models import Learner, Table, table_preset
 
-PAPER = {
-    "linear": Learner(2, 32, 8, 0.003, 0.3, 2.0, 0.001),
-    "nonlinear": Learner(2, 32, 8, 0.001, 0.1, 2.0, 0.001),
-    "anil": Learner(2, 512, 0, 0.001, 0.01, 2.0, 0.001, inner_steps=100),
-    "maml": Learner(2, 384, 0, 0.001, 0.01, 1.0, 0.001),
-}
+TABLE_A12 = Table(
+    Learner(specs.LinearHypernetworkSpec(layers=2, width=32, embedding=8), 0.003, 0.3, 2.0, 0.001),
+    Learner(
+        specs.NonlinearHypernetworkSpec(layers=2, width=32, embedding=8), 0.001, 0.1, 2.0, 0.001
+    ),
+    Learner(specs.ANILSpec(layers=2, width=512), 0.001, 0.01, 2.0, 0.001, inner_steps=100),
+    Learner(specs.MAMLSpec(layers=2, width=384), 0.001, 0.01, 1.0, 0.001),
+)
 """Table A12, chosen by the paper on the loss of *held-out* tasks with compositional support. The
 published code has a weight decay of 0.01."""
-MINI = {
-    "linear": Learner(2, 32, 8, 0.003, 0.3, 2.0, 0.001),
-    "nonlinear": Learner(2, 32, 8, 0.001, 0.1, 2.0, 0.001),
-    "anil": Learner(2, 128, 0, 0.001, 0.01, 2.0, 0.001, inner_steps=20),
-    "maml": Learner(2, 48, 0, 0.001, 0.01, 1.0, 0.001),
-}
+MINI = Table(
+    Learner(specs.LinearHypernetworkSpec(layers=2, width=32, embedding=8), 0.003, 0.3, 2.0, 0.001),
+    Learner(
+        specs.NonlinearHypernetworkSpec(layers=2, width=32, embedding=8), 0.001, 0.1, 2.0, 0.001
+    ),
+    Learner(specs.ANILSpec(layers=2, width=128), 0.001, 0.01, 2.0, 0.001, inner_steps=20),
+    Learner(specs.MAMLSpec(layers=2, width=48), 0.001, 0.01, 1.0, 0.001),
+)
 """Hyperparameters for mazes of 5 by 5 cells: hypernetworks as in the paper, others narrower."""
-TABLES = {"mini": MINI, "paper": PAPER}
 
 
 @dataclass(frozen=True)
 class Config(MetaConfig):
     """Settings of the goal studies."""
 
+    model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec(layers=2, width=32, embedding=8)
+    """The model that adapts."""
+    clip: float = 2.0
+    """Largest global norm of the outer gradient."""
+    weight_decay: float = 0.001
+    """Weight decay of the slow parameters."""
     tasks: int = 8
     """Goals per outer step."""
-    measure_every: int = 500
+    every: int = 500
     """Outer steps between two measurements; a divisor of `steps`."""
-    table: Literal["mini", "paper"] = "mini"
-    """The table of model sizes and learning rates."""
     support: Literal["compositional", "non-compositional"] = "compositional"
     """The support: a random part of the goals is held out, or all goals in one quadrant."""
     mazes: int = 2
@@ -59,7 +68,7 @@ class Config(MetaConfig):
     """Fraction of goals held out with compositional support."""
 
     def __post_init__(self) -> None:
-        check_training(self.steps, self.measure_every, self.held_out)
+        check_training(self, self.held_out)
 
 
 def _score(name: str, prediction, examples):
@@ -128,19 +137,23 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         world.held_out["ood"], config.measured_tasks, key=of_majority
     )
     recorder.metric("ood_majority_accuracy", accuracy)
-    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, recorder)
+    meta_trial(config, world, of_learning, recorder)
 
 
+mini_preset = partial(table_preset, Config, lambda _: MINI)
+"""A preset with small models."""
+paper_preset = partial(table_preset, Config, lambda _: TABLE_A12)
+"""A preset with the paper's models."""
 PAPER_SETTINGS = {
-    "table": "paper", "mazes": 5, "size": 11, "objects": 5, "distractors": 4, "min_distance": 11,
-    "padded": 120, "tasks": 128, "steps": 200_000, "measure_every": 1000, "measured_tasks": 1024,
+    "mazes": 5, "size": 11, "objects": 5, "distractors": 4, "min_distance": 11,
+    "padded": 120, "tasks": 128, "steps": 200_000, "every": 1000, "measured_tasks": 1024,
     "decoded_tasks": 1024,
-    "at_once": 16,
+    "batch_size": 16,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.4)."""
 SMOKE_SETTINGS = {
-    "mazes": 1, "objects": 2, "distractors": 1, "steps": 4, "measure_every": 2,
+    "mazes": 1, "objects": 2, "distractors": 1, "steps": 4, "every": 2,
     "measured_tasks": 4,
-    "decoded_tasks": 32, "tasks": 2, "layers": 1, "width": 8, "inner_steps": 2,
+    "decoded_tasks": 32, "tasks": 2, "model.layers": 1, "model.width": 8, "inner_steps": 2,
 }  # fmt: skip
 """Settings of the smoke preset: a few steps in one small maze."""

@@ -1,10 +1,12 @@
 """Figures 3C, 3D and A6: are a task's modules linearly decodable from the fast parameters?"""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from collections.abc import Sequence
 
-from ..meta_learner import HYPERNETWORKS, TITLES
+from recombine.lab import Claim, Figure, Judgement, Missing, Results, Source, Study, figures, grid
+
+from ..meta_models import HYPERNETWORKS, LINEAR, present, title_of
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 CONNECTEDNESS = ("connected", "disconnected")
 SUPPORTS = ("compositional", "non-compositional", *CONNECTEDNESS)
@@ -19,10 +21,29 @@ def with_support(results: Results, support: str) -> Results:
     return runs if len(runs.values("M")) == len(runs.values("K")) == 1 else runs.where(**RING)
 
 
+def decoded(results: Results, models: Sequence[str] = HYPERNETWORKS) -> list[str]:
+    """Those of `models`, and of models that the paper does not have, that have been decoded."""
+    found = [
+        m
+        for m in present(results, models)
+        if all("decodability" in r.metrics for r in results.where(model=m).records)
+    ]
+    if not found:
+        raise Missing("no model has been decoded")
+    return found
+
+
 def decodability(results: Results, support: str) -> dict[str, float]:
-    """The mean pooled R² on held-out combinations, by hypernetwork."""
+    """The mean pooled R² on held-out combinations, by hypernetwork of the paper."""
     runs = with_support(results, support)
-    return {m: float(runs.metric("decodability", model=m).mean()) for m in runs.values("model")}
+    found = {
+        m: float(runs.metric("decodability", model=m).mean())
+        for m in HYPERNETWORKS
+        if m in runs.values("model")
+    }
+    if not found:
+        raise Missing(f"no hypernetwork with {support} support")
+    return found
 
 
 def decodable(results: Results) -> Judgement:
@@ -48,7 +69,7 @@ def disconnected_is_lower(results: Results) -> Judgement:
 
 def accuracies(results: Results, name: str) -> dict[str, float]:
     """The linear hypernetwork's mean accuracy with connected and with disconnected support."""
-    runs = {s: results.where(support=s, model="linear") for s in CONNECTEDNESS}
+    runs = {s: results.where(support=s, model=LINEAR) for s in CONNECTEDNESS}
     return {s: float(r.metric(f"{name}_accuracy").mean()) for s, r in runs.items()}
 
 
@@ -70,31 +91,33 @@ def disconnected_is_easier_to_train(results: Results) -> Judgement:
 
 def draw_decodability(results: Results):
     figure = figures.panels("", x="support", y="pooled R² on held-out combinations")
-    for color, model in enumerate(HYPERNETWORKS):
+    for color, model in enumerate(decoded(results)):
         runs = results.where(model=model)
         shown = [s for s in SUPPORTS if s in runs.values("support")]
         values = [with_support(runs, s).metric("decodability") for s in shown]
-        figures.add_points(figure, shown, values, TITLES[model], color=color, line=False)
+        figures.add_points(figure, shown, values, title_of(model), color=color, line=False)
     return figure
 
 
 def draw_modules(results: Results):
-    shown = [s for s in SUPPORTS if s in results.where(model="linear").values("support")]
-    arrays = [
-        with_support(results, s).array("decodability", model="linear").mean(0).clip(-1, 1)
-        for s in shown
-    ]
-    return figures.heatmaps(arrays, [f"{s} support" for s in shown], x="module", y="layer")
+    arrays = {}
+    for model in decoded(results, [LINEAR]):
+        runs = results.where(model=model)
+        name = "" if model == LINEAR else f", {title_of(model)}"
+        for s in (s for s in SUPPORTS if s in runs.values("support")):
+            found = with_support(runs, s).array("decodability").mean(0).clip(-1, 1)
+            arrays[f"{s} support{name}"] = found
+    return figures.heatmaps(list(arrays.values()), list(arrays), x="module", y="layer")
 
 
 def draw_sizes(results: Results):
     figure = figures.panels("", x="modules of a task, K", y="pooled R² on held-out combinations")
     runs = results.where(support="compositional")
-    for color, model in enumerate(m for m in HYPERNETWORKS if m in runs.values("model")):
+    for color, model in enumerate(decoded(runs)):
         for M in runs.where(model=model).values("M"):
             sizes = runs.where(model=model, M=M).values("K")
             values = [runs.metric("decodability", model=model, M=M, K=K) for K in sizes]
-            figures.add_points(figure, sizes, values, f"{TITLES[model]}, M = {M}", color=color)
+            figures.add_points(figure, sizes, values, f"{title_of(model)}, M = {M}", color=color)
     return figure
 
 
@@ -107,25 +130,25 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=tuple(
-                {"model": "linear", "support": s, **(RING if s in CONNECTEDNESS else {})}
+                {"model": LINEAR, "support": s, **(RING if s in CONNECTEDNESS else {})}
                 for s in SUPPORTS
             ),
             settings=SMOKE_SETTINGS,
             cost="1 min on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=(
                 *grid(model=HYPERNETWORKS, support=("compositional", "non-compositional")),
-                *({**RING, **LONG, **c} for c in grid(model=("linear",), support=CONNECTEDNESS)),
+                *({**RING, **LONG, **c} for c in grid(model=(LINEAR,), support=CONNECTEDNESS)),
             ),
             settings={"steps": 3000},
             cost="15 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=(
                 *grid(model=HYPERNETWORKS, support=SUPPORTS),

@@ -1,9 +1,10 @@
 """Figure A5: how many combinations may be held out?"""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
 
+from ..meta_models import HYPERNETWORKS
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 
 def accuracy_by_fraction(results: Results, M: int, name: str = "ood") -> dict[float, float]:
@@ -65,23 +66,21 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=grid(held_out=(0.1, 0.5)),
             settings=SMOKE_SETTINGS,
             cost="40 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=grid(M=(5, 8), held_out=(0.1, 0.5, 0.7)),
             settings={"steps": 2000},
             cost="8 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
-            conditions=grid(
-                model=("linear", "nonlinear"), M=(4, 8, 16), held_out=(0.1, 0.3, 0.5, 0.7, 0.9)
-            ),
+            conditions=grid(model=HYPERNETWORKS, M=(4, 8, 16), held_out=(0.1, 0.3, 0.5, 0.7, 0.9)),
             settings={k: v for k, v in PAPER_SETTINGS.items() if k != "M"} | {"K": 3},
             cost="weeks on an accelerator",
         ),

@@ -6,7 +6,6 @@ from recombine.lab import (
     Figure,
     Judgement,
     Missing,
-    Preset,
     Results,
     Source,
     Study,
@@ -15,18 +14,18 @@ from recombine.lab import (
     reference,
 )
 
-from ..meta_learner import HYPERNETWORKS, MODELS, TITLES
+from ..meta_models import ANIL, HYPERNETWORKS, LINEAR, MODELS, NONLINEAR, TITLES, present, title_of
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SETS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 PAIRS = ((4, 2), (6, 3), (8, 2), (8, 4))
-TWO_LAYERS = {"M": 4, "K": 1, "teacher_layers": 3, "layers": 3}
+TWO_LAYERS = {"M": 4, "K": 1, "teacher_layers": 3, "model.layers": 3}
 TABLES = {(4, 1): "A2", (4, 2): "A3", (4, 4): "A4", (8, 1): "A5", (8, 2): "A6", (8, 4): "A7"}
 
 
-def pairs(results: Results) -> list[tuple[int, int]]:
-    """The (M, K) of the linear hypernetwork."""
-    runs = results.where(model="linear")
+def pairs(results: Results, model: str = LINEAR) -> list[tuple[int, int]]:
+    """The (M, K) of a model."""
+    runs = results.where(model=model)
     return sorted({(r.config["M"], r.config["K"]) for r in runs.records})
 
 
@@ -50,7 +49,7 @@ def one_module_is_not_enough(results: Results) -> Judgement:
     chance = 1 / next(iter(runs.values("outputs")))
     linear, anil = (
         {s: float(runs.metric(f"{s}_accuracy", model=m).mean()) for s in ("test", "ood")}
-        for m in ("linear", "anil")
+        for m in (LINEAR, ANIL)
     )
     # 30 % among 8 classes, as a share of what lies between chance and perfection
     bound = chance + (0.3 - 1 / 8) / (1 - 1 / 8) * (1 - chance)
@@ -68,33 +67,34 @@ def over_fitting_to_K(results: Results) -> Judgement:
     runs = results.where(M=8, K=2)
     kept = {
         m: [float(runs.metric(f"ood_{k}_accuracy", model=m).mean()) for k in (2, 4, 8)]
-        for m in ("linear", "nonlinear", "anil")
+        for m in (LINEAR, NONLINEAR, ANIL)
     }
     lost = {m: v[0] - v[-1] for m, v in kept.items()}
     evidence = {
         "mean accuracy with 2, 4 and 8 modules, trained with 2": kept,
         "lost from 2 to 8 modules (bound: nonlinear most, ANIL least)": lost,
     }
-    return Judgement(lost["nonlinear"] > lost["linear"] > lost["anil"], evidence)
+    return Judgement(lost[NONLINEAR] > lost[LINEAR] > lost[ANIL], evidence)
 
 
 def draw_pairs(results: Results):
     figure = figures.panels("", x="modules and most mixed at a time", y="accuracy")
-    names = [f"M={M}, K={K}" for M, K in pairs(results)]
-    for color, (name, title) in enumerate((("test", "trained"), ("ood", "held-out"))):
-        values = [
-            results.metric(f"{name}_accuracy", model="linear", M=M, K=K) for M, K in pairs(results)
-        ]
-        figures.add_points(figure, names, values, f"{title} combinations", color=color, line=False)
+    shown = [(m, set_) for m in present(results, [LINEAR]) for set_ in SETS.items()]
+    for color, (model, (name, title)) in enumerate(shown):
+        of_model = pairs(results, model)
+        values = [results.metric(f"{name}_accuracy", model=model, M=M, K=K) for M, K in of_model]
+        label = f"{title} combinations" if model == LINEAR else f"{title_of(model)}, {title}"
+        names = [f"M={M}, K={K}" for M, K in of_model]
+        figures.add_points(figure, names, values, label, color=color, line=False)
     return figure
 
 
 def draw_by_k(results: Results):
     runs = results.where(M=8, K=2)
     figure = figures.panels("", x="modules mixed in a task", y="accuracy on unseen combinations")
-    for color, model in enumerate(m for m in MODELS if m in runs.values("model")):
+    for color, model in enumerate(present(runs)):
         values = [runs.metric(f"ood_{k}_accuracy", model=model) for k in (2, 4, 8)]
-        figures.add_points(figure, (2, 4, 8), values, TITLES[model], color=color)
+        figures.add_points(figure, (2, 4, 8), values, title_of(model), color=color)
     return figure
 
 
@@ -120,23 +120,23 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=({"M": 4, "K": 2}, TWO_LAYERS),
             settings=SMOKE_SETTINGS,
             cost="40 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=(
-                *({"model": "linear", "M": M, "K": K} for M, K in PAIRS),
-                *grid(model=("nonlinear", "anil"), M=(8,), K=(2,)),
-                *({**TWO_LAYERS, "model": m} for m in ("linear", "anil")),
+                *({"model": LINEAR, "M": M, "K": K} for M, K in PAIRS),
+                *grid(model=(NONLINEAR, ANIL), M=(8,), K=(2,)),
+                *({**TWO_LAYERS, "model": m} for m in (LINEAR, ANIL)),
             ),
             settings={"steps": 2000},
             cost="12 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=tuple(
                 {"model": m, "M": M, "K": K}
@@ -187,13 +187,13 @@ study = Study(
         ),
     ),
     beside=(
-        beside("linear", 4, 2),
-        beside("linear", 8, 2),
-        beside("nonlinear", 8, 2),
-        beside("anil", 8, 2),
-        beside("linear", 8, 4),
-        beside("linear", 4, 1),
-        beside("anil", 4, 1),
+        beside(LINEAR, 4, 2),
+        beside(LINEAR, 8, 2),
+        beside(NONLINEAR, 8, 2),
+        beside(ANIL, 8, 2),
+        beside(LINEAR, 8, 4),
+        beside(LINEAR, 4, 1),
+        beside(ANIL, 4, 1),
     ),
     notes="With one generated layer, holding out a one-hot combination would remove its module, so "
     "K = 1 is shown with two generated layers and M = 4, as in the paper. More steps of adaptation "

@@ -1,31 +1,50 @@
 """Figure 3F: how large should the student be?"""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from collections.abc import Mapping
+from typing import Any
 
+from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
+
+from ..meta_models import EMBEDDING, HYPERNETWORKS, LINEAR, WIDTH, present, sized, title_of
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SETS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
-SIZES = ((1, 8), (2, 16), (2, 32), (4, 64), (16, 128))
+MODULES = 4
+SIZES = tuple(
+    {EMBEDDING: factor * MODULES, WIDTH: width}
+    for factor, width in ((1, 8), (2, 16), (2, 32), (4, 64), (16, 128))
+)
+
+
+def best_by_size(results: Results, model: str) -> dict[tuple[float, int], Results]:
+    """The trials of a model by (embedding / M, width).
+
+    Each size has the learning rate that is best on held-out combinations.
+    """
+    runs = sized(results.where(model=model))
+    sizes = {
+        (r.config["M"], r.config["model"]["embedding"], r.config["model"]["width"])
+        for r in runs.records
+    }
+    found = {(e / M, w): best_rate(runs, M, e, w) for M, e, w in sizes}
+    return dict(sorted(found.items()))
 
 
 def accuracies(results: Results) -> dict[tuple[float, int], float]:
-    """The linear hypernetwork's mean accuracy on held-out combinations, by (embedding / M, width).
-
-    Each size has the best of the learning rates tried for it.
-    """
-    runs = results.where(model="linear")
-    sizes = sorted({(r.config["embedding_factor"], r.config["width"]) for r in runs.records})
-    return {(f, w): float(best_rate(runs, f, w).metric("ood_accuracy").mean()) for f, w in sizes}
+    """The linear hypernetwork's mean held-out accuracy, by (embedding / M, width)."""
+    found = best_by_size(results, LINEAR)
+    return {size: float(runs.metric("ood_accuracy").mean()) for size, runs in found.items()}
 
 
-def best_rate(results: Results, factor: float, width: int) -> Results:
+def best_rate(results: Results, M: int, embedding: int, width: int) -> Results:
     """The trials of one size, with the learning rate that is best on held-out combinations."""
-    runs = results.where(embedding_factor=factor, width=width)
+    size: dict[str, Any] = {EMBEDDING: embedding, WIDTH: width}
+    runs = results.where(M=M, **size)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
 
 
-def named(found: dict[tuple[float, int], float]) -> dict[str, float]:
+def named(found: Mapping[tuple[float, int], Any]) -> dict[str, Any]:
     return {f"{f:g} M, {w} units": v for (f, w), v in found.items()}
 
 
@@ -50,14 +69,13 @@ def too_large(results: Results) -> Judgement:
 
 
 def draw_sizes(results: Results):
-    found = accuracies(results)
     figure = figures.panels("", x="embedding size and width of the student", y="accuracy")
-    for color, (name, title) in enumerate((("test", "trained"), ("ood", "held-out"))):
-        runs = results.where(model="linear")
-        values = [best_rate(runs, *size).metric(f"{name}_accuracy") for size in found]
-        figures.add_points(
-            figure, list(named(found)), values, f"{title} combinations", color=color, line=False
-        )
+    shown = [(m, set_) for m in present(sized(results), [LINEAR]) for set_ in SETS.items()]
+    for color, (model, (name, title)) in enumerate(shown):
+        found = named(best_by_size(results, model))
+        values = [runs.metric(f"{name}_accuracy") for runs in found.values()]
+        label = f"{title} combinations" if model == LINEAR else f"{title_of(model)}, {title}"
+        figures.add_points(figure, list(found), values, label, color=color, line=False)
     return figure
 
 
@@ -69,27 +87,29 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
-            conditions=tuple({"embedding_factor": float(f), "width": w} for f, w in SIZES[::2]),
-            settings=SMOKE_SETTINGS,
+            conditions=SIZES[::2],
+            settings=SMOKE_SETTINGS | {"M": MODULES},
             cost="40 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
-            conditions=tuple({"embedding_factor": float(f), "width": w} for f, w in SIZES),
-            settings={"M": 4, "K": 2, "steps": 2000},
+            conditions=SIZES,
+            settings={"M": MODULES, "K": 2, "steps": 2000},
             cost="10 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=grid(
-                embedding_factor=(1.0, 2.0, 4.0, 8.0, 16.0),
-                width=(16, 32, 64, 128, 256, 512),
+                **{
+                    EMBEDDING: [factor * MODULES for factor in (1, 2, 4, 8, 16)],
+                    WIDTH: (16, 32, 64, 128, 256, 512),
+                },
                 outer_rate=(0.0003, 0.001, 0.003),
-                model=("linear", "nonlinear"),
+                model=HYPERNETWORKS,
             ),
-            settings=PAPER_SETTINGS | {"M": 4, "K": 2, "teacher_width": 16},
+            settings=PAPER_SETTINGS | {"M": MODULES, "K": 2, "teacher_width": 16},
             cost="months on an accelerator",
         ),
     },
@@ -111,5 +131,6 @@ study = Study(
     ),
     figures=(Figure("sizes", "Accuracy by size of the student", "Figure 3F.", draw_sizes),),
     notes="The paper chooses the learning rate anew for every size, over three values; preset "
-    "laptop does not, and follows a diagonal of sizes.",
+    "laptop does not, and follows a diagonal of sizes. Embeddings are multiples of M = 4; with "
+    "another M, choose them too (`--set model.embedding=12`).",
 )

@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 
 from recombine import probes, splits
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from recombine.lab import Claim, Figure, Judgement, Missing, Results, Source, Study, figures, grid
 
-from ..meta_learner import HYPERNETWORKS, MODELS, TITLES
+from ..meta_models import ANIL, HYPERNETWORKS, LINEAR, MODELS, MONOLITHIC, present, title_of
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 LEVEL = 0.9
 
@@ -32,7 +32,7 @@ def grows_with_M(results: Results) -> Judgement:
     evidence: dict[str, list[float | str]] = {}
     grows = True
     for K in results.values("K"):
-        needed = {M: tasks_needed(results, model="linear", M=M, K=K) for M in results.values("M")}
+        needed = {M: tasks_needed(results, model=LINEAR, M=M, K=K) for M in results.values("M")}
         evidence |= {
             f"tasks met by the linear hypernetwork, M={M}, K={K}": shown(v)
             for M, v in needed.items()
@@ -45,9 +45,11 @@ def grows_with_M(results: Results) -> Judgement:
 def monolithic_never(results: Results) -> Judgement:
     accuracy = {
         m: float(results.curve("ood_accuracy", model=m)[1].max())
-        for m in ("anil", "maml")
+        for m in MONOLITHIC
         if m in results.values("model")
     }
+    if not accuracy:
+        raise Missing("no trial of a monolithic model")
     return Judgement(
         max(accuracy.values()) < LEVEL,
         {"highest accuracy on held-out combinations in any run (bound: below 0.9)": accuracy},
@@ -56,13 +58,12 @@ def monolithic_never(results: Results) -> Judgement:
 
 def draw_needed(results: Results):
     figure = figures.panels("", x="modules M", y="tasks met until 90 % on held-out combinations")
-    present = [m for m in HYPERNETWORKS if m in results.values("model")]
-    for color, model in enumerate(present):
+    for color, model in enumerate(present(results, HYPERNETWORKS)):
         for K in results.where(model=model).values("K"):
             modules = results.where(model=model, K=K).values("M")
             needed = [tasks_needed(results, model=model, M=M, K=K) for M in modules]
             reached = [v[~np.isnan(v)] for v in needed]
-            figures.add_points(figure, modules, reached, f"{TITLES[model]}, K = {K}", color=color)
+            figures.add_points(figure, modules, reached, f"{title_of(model)}, K = {K}", color=color)
     return figure
 
 
@@ -70,10 +71,10 @@ def draw_curves(results: Results):
     largest = max(results.values("M"))
     runs = results.where(M=largest)
     figure = figures.panels("", x="tasks met", y="accuracy on held-out combinations")
-    for color, model in enumerate(m for m in MODELS if m in runs.values("model")):
+    for color, model in enumerate(present(runs)):
         steps, accuracy = runs.curve("ood_accuracy", model=model)
         figures.add_seeds(
-            figure, steps * runs.values("tasks")[0], accuracy, TITLES[model], color=color
+            figure, steps * runs.values("tasks")[0], accuracy, title_of(model), color=color
         )
     figures.add_level(figure, LEVEL, "90 %")
     return figure
@@ -98,19 +99,19 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
-            conditions=({"model": "linear"},),
+            conditions=({"model": LINEAR},),
             settings=SMOKE_SETTINGS,
             cost="20 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
-            conditions=(*grid(model=("linear",), M=(4, 6, 8)), {"model": "anil", "M": 8}),
+            conditions=(*grid(model=(LINEAR,), M=(4, 6, 8)), {"model": ANIL, "M": 8}),
             settings={"K": 2},
             cost="10 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=grid(model=MODELS, M=(4, 6, 8, 10, 12, 14, 16), K=(2, 3, 4)),
             settings=PAPER_SETTINGS,

@@ -1,9 +1,10 @@
 """Figure A4: how many demonstrations does a task need?"""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
 
+from ..meta_models import HYPERNETWORKS
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 
 def more_shots_help(results: Results) -> Judgement:
@@ -35,23 +36,21 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=grid(shots=(4, 8)),
             settings={k: v for k, v in SMOKE_SETTINGS.items() if k != "shots"},
             cost="40 s on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=grid(shots=(8, 16, 32, 64)),
             settings={"steps": 2000},
             cost="5 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
-            conditions=grid(
-                model=("linear", "nonlinear"), M=(4, 8), K=(2, 4), shots=(16, 32, 64, 128, 256)
-            ),
+            conditions=grid(model=HYPERNETWORKS, M=(4, 8), K=(2, 4), shots=(16, 32, 64, 128, 256)),
             settings={k: v for k, v in PAPER_SETTINGS.items() if k not in ("M", "K", "shots")},
             cost="weeks on an accelerator",
         ),

@@ -5,7 +5,6 @@ from recombine.lab import (
     Claim,
     Figure,
     Judgement,
-    Preset,
     Results,
     Source,
     Study,
@@ -14,12 +13,21 @@ from recombine.lab import (
     reference,
 )
 
-from ..meta_learner import HYPERNETWORKS, MODELS, MONOLITHIC, TITLES, draw_learning, draw_models
+from ..meta_models import (
+    ANIL,
+    HYPERNETWORKS,
+    LINEAR,
+    MODELS,
+    MONOLITHIC,
+    TITLES,
+    draw_learning,
+    draw_models,
+)
 from . import DOCUMENT
-from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 SUPPORTS = ("compositional", "non-compositional")
-SMOKE_DROP = {"support": "non-compositional", "model": "linear"}
+SMOKE_DROP = {"support": "non-compositional", "model": LINEAR}
 
 
 def held_out_accuracy(results: Results, support: str) -> dict[str, float]:
@@ -40,18 +48,16 @@ def hypernetworks_generalize(results: Results) -> Judgement:
 
 def linear_needs_compositional_support(results: Results) -> Judgement:
     with_, without = (held_out_accuracy(results, support) for support in SUPPORTS)
-    drop = with_["linear"] - without["linear"]
+    drop = with_[LINEAR] - without[LINEAR]
     evidence = {
         "mean accuracy of the linear hypernetwork, with and without compositional support": [
-            with_["linear"],
-            without["linear"],
+            with_[LINEAR],
+            without[LINEAR],
         ],
         "drop (bound: at least 0.15)": drop,
-        "ANIL without compositional support (bound: above the linear hypernetwork)": without[
-            "anil"
-        ],
+        "ANIL without compositional support (bound: above the linear hypernetwork)": without[ANIL],
     }
-    return Judgement(drop >= 0.15 and without["linear"] < without["anil"], evidence)
+    return Judgement(drop >= 0.15 and without[LINEAR] < without[ANIL], evidence)
 
 
 def crossover(results: Results) -> Judgement:
@@ -120,18 +126,18 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=(*grid(support=("compositional",), model=MODELS), SMOKE_DROP),
             settings=SMOKE_SETTINGS,
             cost="1 min on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             cost="22 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             settings=PAPER_SETTINGS,

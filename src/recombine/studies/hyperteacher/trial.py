@@ -1,13 +1,14 @@
 """The trial of the hyperteacher studies, and the hyperparameters of Table A10."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
 
 from recombine import learning, splits, tasks
 from recombine.lab import Recorder
+from recombine.models import specs
 
 from ..meta_learner import (
-    Learner,
     MetaConfig,
     World,
     accuracy_measure,
@@ -15,33 +16,40 @@ from ..meta_learner import (
     check_training,
     meta_trial,
 )
+from ..meta_models import Learner, Table, table_preset
 
-PAPER = {
-    "linear": Learner(3, 128, 0, 0.001, 0.3, 1.0, 0.01),
-    "nonlinear": Learner(3, 128, 0, 0.003, 0.3, 1.0, 0.01),
-    "anil": Learner(3, 512, 0, 0.001, 0.03, 2.0, 0.0001, inner_steps=100),
-    "maml": Learner(3, 368, 0, 0.001, 0.01, 2.0, 0.0001),
-}
-"""Table A10, chosen by the paper on the loss of *held-out* tasks with compositional support. The
-embedding has 4 M entries. The published code has MAML 384 units wide."""
-MINI = {
-    "linear": Learner(1, 32, 0, 0.003, 0.3, 1.0, 0.01),
-    "nonlinear": Learner(1, 32, 0, 0.003, 0.3, 1.0, 0.01),
-    "anil": Learner(2, 96, 0, 0.001, 0.03, 2.0, 0.0001, inner_steps=20),
-    "maml": Learner(1, 64, 0, 0.001, 0.01, 2.0, 0.0001),
-}
-"""Hyperparameters for a teacher with one hidden layer. The embedding has 2 M entries."""
-TABLES = {"mini": (MINI, 2), "paper": (PAPER, 4)}
+
+def table_a10(M: int) -> Table:
+    """Table A10, chosen by the paper on the loss of *held-out* tasks with compositional support.
+
+    The published code has MAML 384 units wide.
+    """
+    size: dict[str, Any] = {"layers": 3, "width": 128, "embedding": 4 * M}
+    return Table(
+        Learner(specs.LinearHypernetworkSpec(**size), 0.001, 0.3, 1.0, 0.01),
+        Learner(specs.NonlinearHypernetworkSpec(**size), 0.003, 0.3, 1.0, 0.01),
+        Learner(specs.ANILSpec(layers=3, width=512), 0.001, 0.03, 2.0, 0.0001, inner_steps=100),
+        Learner(specs.MAMLSpec(layers=3, width=368), 0.001, 0.01, 2.0, 0.0001),
+    )
+
+
+def mini_table(M: int) -> Table:
+    """Sizes and learning rates for a teacher with one hidden layer."""
+    size: dict[str, Any] = {"layers": 1, "width": 32, "embedding": 2 * M}
+    return Table(
+        Learner(specs.LinearHypernetworkSpec(**size), 0.003, 0.3, 1.0, 0.01),
+        Learner(specs.NonlinearHypernetworkSpec(**size), 0.003, 0.3, 1.0, 0.01),
+        Learner(specs.ANILSpec(layers=2, width=96), 0.001, 0.03, 2.0, 0.0001, inner_steps=20),
+        Learner(specs.MAMLSpec(layers=1, width=64), 0.001, 0.01, 2.0, 0.0001),
+    )
 
 
 @dataclass(frozen=True)
 class Config(MetaConfig):
     """Settings of the hyperteacher studies."""
 
-    table: Literal["mini", "paper"] = "mini"
-    """The table of model sizes and learning rates."""
-    embedding_factor: float = 0.0
-    """Size of an embedding as a multiple of M; 0: as in the table."""
+    model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec(layers=1, width=32, embedding=12)
+    """The model that adapts."""
     support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
         "compositional"
     )
@@ -78,7 +86,7 @@ class Config(MetaConfig):
     """Whether connected support is reduced to as many combinations as disconnected support has."""
 
     def __post_init__(self) -> None:
-        check_training(self.steps, self.measure_every, self.held_out)
+        check_training(self, self.held_out)
         check_modules(self.M, self.K, self.held_out, max(1, self.teacher_layers - 1))
         if self.K == 1 and self.teacher_layers < 3 and self.support == "compositional":
             raise ValueError(
@@ -143,30 +151,29 @@ def world_of(config: Config, *, key) -> World:
     )
 
 
-def learner_of(config: Config) -> Learner:
-    """The model's size and learning rates."""
-    table, factor = TABLES[config.table]
-    size = round((config.embedding_factor or factor) * config.M)
-    return config.learner({name: replace(row, embedding=size) for name, row in table.items()})
-
-
 def trial(config: Config, key, recorder: Recorder) -> None:
     """Meta-learn from a hyperteacher; measure accuracy on trained and held-out combinations."""
     import jax
 
     of_world, of_learning = jax.random.split(key)
-    meta_trial(config, learner_of(config), world_of(config, key=of_world), of_learning, recorder)
+    meta_trial(config, world_of(config, key=of_world), of_learning, recorder)
 
 
+mini_preset = partial(table_preset, Config, lambda values: mini_table(values.get("M", Config.M)))
+"""A preset with small models, whose embeddings have 2 M entries."""
+paper_preset = partial(table_preset, Config, lambda values: table_a10(values.get("M", Config.M)))
+"""A preset with the paper's models, whose embeddings have 4 M entries."""
+SETS = {"test": "trained", "ood": "held-out"}
+"""Sets of combinations, by the names of their metrics."""
 PAPER_SETTINGS = {
-    "table": "paper", "M": 8, "K": 2, "teacher_layers": 3, "teacher_width": 32, "inputs": 16,
+    "M": 8, "K": 2, "teacher_layers": 3, "teacher_width": 32, "inputs": 16,
     "outputs": 8, "shots": 256, "queries": 256, "tasks": 128, "steps": 200_000,
-    "measure_every": 1000, "measured_tasks": 1024,
-    "decoded_tasks": 1024, "at_once": 4,
+    "every": 1000, "measured_tasks": 1024,
+    "decoded_tasks": 1024, "batch_size": 4,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.2)."""
 SMOKE_SETTINGS = {
-    "M": 4, "K": 2, "steps": 20, "measure_every": 10, "measured_tasks": 8,
+    "M": 4, "K": 2, "steps": 20, "every": 10, "measured_tasks": 8,
     "decoded_tasks": 32, "tasks": 4, "shots": 8,
     "queries": 8, "inner_steps": 2,
 }  # fmt: skip

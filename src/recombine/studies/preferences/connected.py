@@ -1,10 +1,31 @@
 """Figures 4B and A8: held-out preferences by connectedness of the support, and by size."""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from collections.abc import Sequence
+from typing import Any
 
-from ..meta_learner import HYPERNETWORKS, TITLES, draw_models
+from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
+
+from ..meta_models import (
+    EMBEDDING,
+    HYPERNETWORKS,
+    LINEAR,
+    TITLES,
+    WIDTH,
+    draw_models,
+    present,
+    sized,
+    title_of,
+)
 from . import DOCUMENT
-from .trial import LAPTOP_SETTINGS, PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import (
+    LAPTOP_SETTINGS,
+    PAPER_SETTINGS,
+    SMOKE_SETTINGS,
+    Config,
+    mini_preset,
+    paper_preset,
+    trial,
+)
 
 SUPPORTS = ("connected", "disconnected")
 LOSS = "loss on held-out combinations"
@@ -15,9 +36,10 @@ def supports(*models: str):
     return grid(support=SUPPORTS, K=(2,), model=models)
 
 
-def sizes(**axes):
+def sizes(models: Sequence[str], widths: Sequence[int], embeddings: Sequence[int], **axes):
     """The trials of Figure A8: hypernetworks of several sizes, with compositional support."""
-    return grid(support=("compositional",), **axes)
+    size = {WIDTH: widths, EMBEDDING: embeddings}
+    return grid(support=("compositional",), model=models, **size, **axes)
 
 
 def disconnecting_hurts(results: Results) -> Judgement:
@@ -37,9 +59,10 @@ def disconnecting_hurts(results: Results) -> Judgement:
     return Judgement(all(v["disconnected"] > v["connected"] for v in loss.values()), evidence)
 
 
-def best_rate(results: Results, **size) -> Results:
+def best_rate(results: Results, model: str, width: int, embedding: int) -> Results:
     """The trials of one size, with the learning rate that is best on held-out combinations."""
-    runs = results.where(support="compositional", **size)
+    size: dict[str, Any] = {WIDTH: width, EMBEDDING: embedding}
+    runs = results.where(support="compositional", model=model, **size)
     rates = [runs.where(outer_rate=rate) for rate in runs.values("outer_rate")]
     return min(rates, key=lambda r: r.metric("ood_loss").mean())
 
@@ -47,19 +70,21 @@ def best_rate(results: Results, **size) -> Results:
 def size_does_not_hurt(results: Results) -> Judgement:
     runs = results.where(support="compositional")
     loss = {
-        (m, w, e): float(best_rate(runs, model=m, width=w, embedding=e).metric("ood_loss").mean())
+        (m, w, e): float(best_rate(runs, m, w, e).metric("ood_loss").mean())
         for m in HYPERNETWORKS
-        for w in runs.values("width")
-        for e in runs.values("embedding")
+        for w in runs.values(WIDTH)
+        for e in runs.values(EMBEDDING)
     }
     rises = {}
     for m in HYPERNETWORKS:
-        for place, axis in ((1, "width"), (2, "embedding")):
+        for place, axis in ((1, WIDTH), (2, EMBEDDING)):
             ends = min(runs.values(axis)), max(runs.values(axis))
             small, large = (
                 sum(v for k, v in loss.items() if k[0] == m and k[place] == end) for end in ends
             )
-            rises[f"{TITLES[m]}, {axis} {ends[1]} / {ends[0]}"] = large / small
+            rises[f"{TITLES[m]}, {axis.removeprefix('model.')} {ends[1]} / {ends[0]}"] = (
+                large / small
+            )
     evidence = {
         f"mean {LOSS}": {f"{TITLES[m]}, {w} wide, {e}": v for (m, w, e), v in loss.items()},
         "loss at the largest / at the smallest (bound: at most 1.1)": rises,
@@ -79,12 +104,13 @@ def draw_loss(results: Results):
 
 def draw_sizes(results: Results):
     runs = results.where(support="compositional")
-    shown = [m for m in HYPERNETWORKS if m in runs.values("model")]
-    figure = figures.panels(*(TITLES[m] for m in shown), x="width", y=LOSS, log_x=True)
+    shown = present(sized(runs), HYPERNETWORKS)
+    figure = figures.panels(*(title_of(m) for m in shown), x="width", y=LOSS, log_x=True)
     for panel, model in enumerate(shown):
-        for color, size in enumerate(runs.values("embedding")):
-            widths = runs.values("width")
-            of_width = [best_rate(runs, model=model, width=w, embedding=size) for w in widths]
+        of_model = runs.where(model=model)
+        for color, size in enumerate(of_model.values(EMBEDDING)):
+            widths = of_model.values(WIDTH)
+            of_width = [best_rate(runs, model, w, size) for w in widths]
             figures.add_points(
                 figure, widths, [r.metric("ood_loss") for r in of_width], f"embedding of {size}",
                 color=color, panel=panel,
@@ -101,30 +127,30 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
-            conditions=(*supports("linear"), *sizes(model=("linear",), width=(8,), embedding=(4,))),
+            conditions=(*supports(LINEAR), *sizes([LINEAR], [8], [4])),
             settings=SMOKE_SETTINGS,
             cost="1 min on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=(
                 *supports(*HYPERNETWORKS),
-                *sizes(model=HYPERNETWORKS, width=(16, 64), embedding=(8, 32), steps=(500,)),
+                *sizes(HYPERNETWORKS, [16, 64], [8, 32], steps=[500]),
             ),
             settings=LAPTOP_SETTINGS,
             cost="20 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=(
                 *supports(*HYPERNETWORKS),
                 *sizes(
-                    model=HYPERNETWORKS,
-                    width=(32, 64, 128),
-                    embedding=(16, 32, 64, 128),
-                    outer_rate=(0.0001, 0.0003, 0.001),
+                    HYPERNETWORKS,
+                    [32, 64, 128],
+                    [16, 32, 64, 128],
+                    outer_rate=[0.0001, 0.0003, 0.001],
                 ),
             ),
             settings=PAPER_SETTINGS,

@@ -1,10 +1,26 @@
 """Figure 4C: action values of an agent with held-out preferences, by model and support."""
 
-from recombine.lab import Claim, Figure, Judgement, Preset, Results, Source, Study, figures, grid
+from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
 
-from ..meta_learner import HYPERNETWORKS, MODELS, MONOLITHIC, draw_learning, draw_models
+from ..meta_models import (
+    HYPERNETWORKS,
+    LINEAR,
+    MAML,
+    MODELS,
+    MONOLITHIC,
+    draw_learning,
+    draw_models,
+)
 from . import DOCUMENT
-from .trial import LAPTOP_SETTINGS, PAPER_SETTINGS, SMOKE_SETTINGS, Config, trial
+from .trial import (
+    LAPTOP_SETTINGS,
+    PAPER_SETTINGS,
+    SMOKE_SETTINGS,
+    Config,
+    mini_preset,
+    paper_preset,
+    trial,
+)
 
 SUPPORTS = ("compositional", "non-compositional")
 LOSS = "loss on held-out combinations"
@@ -76,22 +92,22 @@ study = Study(
     config=Config,
     trial=trial,
     presets={
-        "smoke": Preset(
+        "smoke": mini_preset(
             seeds=1,
             conditions=(
-                *grid(support=SUPPORTS, model=("linear",)),
-                {"support": "compositional", "model": "maml"},
+                *grid(support=SUPPORTS, model=(LINEAR,)),
+                {"support": "compositional", "model": MAML},
             ),
             settings=SMOKE_SETTINGS,
             cost="1 min on two cores",
         ),
-        "laptop": Preset(
+        "laptop": mini_preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             settings=LAPTOP_SETTINGS,
             cost="30 min on two cores",
         ),
-        "paper": Preset(
+        "paper": paper_preset(
             seeds=3,
             conditions=grid(support=SUPPORTS, model=MODELS),
             settings=PAPER_SETTINGS,

@@ -1,37 +1,47 @@
 """The trial of the preference studies, and the hyperparameters of Table A11."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from recombine import learning, splits, tasks
 from recombine.lab import Recorder
+from recombine.models import specs
 
-from ..meta_learner import Learner, MetaConfig, World, check_modules, check_training, meta_trial
+from ..meta_learner import MetaConfig, World, check_modules, check_training, meta_trial
+from ..meta_models import Learner, Table, table_preset
 
-PAPER = {
-    "linear": Learner(3, 64, 32, 0.0003, 0.1, 1.0, 0.01),
-    "nonlinear": Learner(2, 64, 32, 0.0003, 0.1, 2.0, 0.01),
-    "anil": Learner(4, 512, 0, 0.0003, 0.01, 2.0, 0.01, inner_steps=100),
-    "maml": Learner(3, 368, 0, 0.001, 0.01, 2.0, 0.01),
-}
+TABLE_A11 = Table(
+    Learner(specs.LinearHypernetworkSpec(layers=3, width=64, embedding=32), 0.0003, 0.1, 1.0, 0.01),
+    Learner(
+        specs.NonlinearHypernetworkSpec(layers=2, width=64, embedding=32), 0.0003, 0.1, 2.0, 0.01
+    ),
+    Learner(specs.ANILSpec(layers=4, width=512), 0.0003, 0.01, 2.0, 0.01, inner_steps=100),
+    Learner(specs.MAMLSpec(layers=3, width=368), 0.001, 0.01, 2.0, 0.01),
+)
 """Table A11, chosen by the paper on the loss of *held-out* tasks with compositional support. The
 weight decay is that of the published code."""
-MINI = {
-    "linear": Learner(2, 32, 16, 0.001, 0.1, 1.0, 0.01),
-    "nonlinear": Learner(2, 32, 16, 0.001, 0.1, 2.0, 0.01),
-    "anil": Learner(3, 96, 0, 0.001, 0.03, 2.0, 0.01, inner_steps=20),
-    "maml": Learner(2, 64, 0, 0.001, 0.01, 2.0, 0.01),
-}
+MINI = Table(
+    Learner(specs.LinearHypernetworkSpec(layers=2, width=32, embedding=16), 0.001, 0.1, 1.0, 0.01),
+    Learner(
+        specs.NonlinearHypernetworkSpec(layers=2, width=32, embedding=16), 0.001, 0.1, 2.0, 0.01
+    ),
+    Learner(specs.ANILSpec(layers=3, width=96), 0.001, 0.03, 2.0, 0.01, inner_steps=20),
+    Learner(specs.MAMLSpec(layers=2, width=64), 0.001, 0.01, 2.0, 0.01),
+)
 """Hyperparameters for runs of minutes: narrower and shallower, with higher learning rates."""
-TABLES = {"mini": MINI, "paper": PAPER}
 
 
 @dataclass(frozen=True)
 class Config(MetaConfig):
     """Settings of the preference studies."""
 
-    table: Literal["mini", "paper"] = "mini"
-    """The table of model sizes and learning rates."""
+    model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec(layers=2, width=32, embedding=16)
+    """The model that adapts."""
+    outer_rate: float = 0.001
+    """Learning rate of the slow parameters."""
+    inner_rate: float = 0.1
+    """Learning rate of the fast parameters."""
     support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
         "compositional"
     )
@@ -62,7 +72,7 @@ class Config(MetaConfig):
     """Fraction of combinations held out with compositional support."""
 
     def __post_init__(self) -> None:
-        check_training(self.steps, self.measure_every, self.held_out)
+        check_training(self, self.held_out)
         check_modules(self.M, self.K, self.held_out)
 
 
@@ -122,20 +132,24 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     world = world_of(config, key=of_world)
     loss = eqx.filter_jit(mean_loss)(world.held_out["ood"], 4 * config.measured_tasks, key=of_mean)
     recorder.metric("ood_mean_loss", loss)
-    meta_trial(config, config.learner(TABLES[config.table]), world, of_learning, recorder)
+    meta_trial(config, world, of_learning, recorder)
 
 
+mini_preset = partial(table_preset, Config, lambda _: MINI)
+"""A preset with small models."""
+paper_preset = partial(table_preset, Config, lambda _: TABLE_A11)
+"""A preset with the paper's models."""
 PAPER_SETTINGS = {
-    "table": "paper", "layout": ("..#..", "..#..", "#...#", "..#..", "..#.."), "objects": 4,
+    "layout": ("..#..", "..#..", "#...#", "..#..", "..#.."), "objects": 4,
     "horizon": 8, "compact": False, "shots": 16, "queries": 16, "tasks": 128, "steps": 100_000,
-    "measure_every": 1000, "measured_tasks": 1024,
-    "decoded_tasks": 1024, "at_once": 16,
+    "every": 1000, "measured_tasks": 1024,
+    "decoded_tasks": 1024, "batch_size": 16,
 }  # fmt: skip
 """The paper's own configuration (Appendix C.3)."""
-LAPTOP_SETTINGS = {"tasks": 16, "steps": 6000, "measure_every": 500, "measured_tasks": 64}
+LAPTOP_SETTINGS = {"tasks": 16, "steps": 6000, "every": 500, "measured_tasks": 64}
 SMOKE_SETTINGS = {
-    "steps": 10, "measure_every": 5, "measured_tasks": 8,
+    "steps": 10, "every": 5, "measured_tasks": 8,
     "decoded_tasks": 32, "tasks": 4, "shots": 2, "queries": 2,
-    "layers": 1, "width": 8, "inner_steps": 2,
+    "model.layers": 1, "model.width": 8, "inner_steps": 2,
 }  # fmt: skip
 """Settings of the smoke preset: a few steps on a few instances."""
