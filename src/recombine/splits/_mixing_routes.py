@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 from ._route_graph import Route, joining_routes, relative_singular_values, route_components
 
 _MOST_DECOMPOSED = 64
-_TRACKED = 6
+_TRACKED = 5
 _MOST_VECTORS = 150
-_MOST_BLOCKS = 6
-_SHIFT, _OLD_SHIFT = 0.98, 0.97
+_MOST_BLOCKS = 5
+_SHIFT, _OLD_SHIFT = 0.995, 0.985
 _EXACT = 1e-11
 _GAP_ERROR = 1e-4
 
