@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 from ._route_graph import Route, joining_routes, relative_singular_values, route_components
 
 _MOST_DECOMPOSED = 64
-_TRACKED = 6
+_TRACKED = 5
 _MOST_VECTORS = 150
-_MOST_BLOCKS = 6
-_SHIFT, _OLD_SHIFT = 0.98, 0.97
+_MOST_BLOCKS = 5
+_SHIFT, _OLD_SHIFT = 0.995, 0.985
 _EXACT = 1e-11
 _GAP_ERROR = 1e-4
 
@@ -115,7 +115,8 @@ class _TrackedWalk:
         self._rng = np.random.default_rng(0)
         size = len(self._B)
         wanted = (1, min(_TRACKED, size - 1))
-        values, self._modes = eigh(self._S(), np.diag(self._rows), subset_by_index=wanted)
+        self._S = np.diag(self._rows) - (self._B / self._columns) @ self._B.T
+        values, self._modes = eigh(self._S, np.diag(self._rows), subset_by_index=wanted)
         self._plain_modes: np.ndarray | None = None
         self._mu = max(values[0], 0.0)
         self._inverse = np.empty(0)
@@ -140,6 +141,8 @@ class _TrackedWalk:
             ]
         )
         change = np.eye(3) + weights @ products
+        changed = np.flatnonzero(d)
+        self._S[np.ix_(changed, changed)] += c / (c + 1) * np.outer(d[changed], d[changed])
         self._B[i, j], self._trained[i, j] = 1, True
         self._rows[i] += 1
         self._columns[j] += 1
@@ -155,9 +158,10 @@ class _TrackedWalk:
     def reaches(self, gap: float) -> bool:
         # An estimate is enough to see that the gap is far from it.
         if self._plain_modes is not None:
-            self._plain_modes = np.linalg.qr(self._B @ (self._B.T @ self._plain_modes))[0]
-            plain = np.linalg.svd(self._B.T @ self._plain_modes, compute_uv=False)
-            relative = plain[1] / plain[0] * np.sqrt(max(1 - self._mu, 0))
+            images = self._B.T @ self._plain_modes
+            plain = np.linalg.svd(images.T @ images, compute_uv=False)
+            self._plain_modes = np.linalg.qr(self._B @ images)[0]
+            relative = np.sqrt(plain[1] / plain[0] * max(1 - self._mu, 0))
             if 1 - np.sqrt(relative) < gap - _GAP_ERROR:
                 return False
         size = len(self._B)
@@ -165,13 +169,10 @@ class _TrackedWalk:
         self._plain_modes = eigh(self._B @ self._B.T, subset_by_index=wanted)[1]
         return bool(1 - np.sqrt(np.prod(relative_singular_values(self._trained))) >= gap)
 
-    def _S(self) -> np.ndarray:
-        return np.diag(self._rows) - (self._B / self._columns) @ self._B.T
-
     def _invert(self) -> None:
         """Invert S - sigma R anew, with a multiple of the row sums' outer product for constants."""
         self._constant = 2 / self._rows.sum()
-        S = self._S() + self._constant * np.outer(self._rows, self._rows)
+        S = self._S + self._constant * np.outer(self._rows, self._rows)
         self._sigma = _SHIFT * self._mu
         while True:
             factor, failed = lapack.dpotrf(S - self._sigma * np.diag(self._rows), lower=1)
@@ -179,7 +180,8 @@ class _TrackedWalk:
                 break
             self._sigma *= 0.8
         inverse, _ = lapack.dpotri(factor, lower=1)
-        self._inverse = np.asfortranarray(np.tril(inverse) + np.tril(inverse, -1).T)
+        self._inverse = np.asfortranarray(inverse + inverse.T)  # of which one half is zero
+        np.fill_diagonal(self._inverse, np.diag(inverse))
 
     def _find(self) -> None:
         """Find the slowest modes and the furthest route."""
