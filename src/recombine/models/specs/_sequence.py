@@ -1,13 +1,10 @@
 """What every spec of a sequence classifier has."""
 
 import abc
-import importlib
-import pkgutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._spec import AbstractSpec, spec_name
+from ..._spec import AbstractSpec, is_registered, known_specs
 
 if TYPE_CHECKING:
     from .._sequence_classifier import AbstractSequenceClassifier
@@ -48,16 +45,6 @@ def frame_of(spec: Any) -> Frame:
 
 
 def sequence_specs() -> dict[str, type[AbstractSequenceSpec]]:
-    """All specs of sequence classifiers in this folder, by name."""
-    package = __name__.rpartition(".")[0]
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        importlib.import_module(f"{package}.{module.name}")
-    return {spec_name(kind): kind for kind in _final(AbstractSequenceSpec)}
-
-
-def _final(kind: Any) -> Iterator[type[AbstractSequenceSpec]]:
-    """The specs that are no longer abstract."""
-    if not kind.__name__.startswith("Abstract"):
-        yield kind
-    for subclass in kind.__subclasses__():
-        yield from _final(subclass)
+    """All specs of sequence classifiers in this package, by name."""
+    known = known_specs(AbstractSequenceSpec)
+    return {name: kind for name, kind in known.items() if is_registered(kind, AbstractSequenceSpec)}
