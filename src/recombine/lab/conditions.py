@@ -37,7 +37,7 @@ def grid(**axes: Sequence[Any]) -> tuple[dict[str, Any], ...]:
 class Preset:
     """A size at which a study can be run.
 
-    A later one of these counts: defaults of the config, `settings`, a condition, `depends`, what
+    A later one of these counts: defaults of the config, `settings`, `depends`, a condition, what
     the user sets. Each may hold fields of specs, with dots: `{"model.layers": 2}` is for every
     condition whose model has layers.
     """
