@@ -10,7 +10,7 @@ from .._spec import is_spec
 from .claims import Missing
 from .conditions import at
 from .settings import canonical, is_same_spec
-from .specs import names_of, shown
+from .specs import shown, stored_name
 
 _NONE = object()
 
@@ -119,11 +119,13 @@ class Results:
 def _same(found: Any, wanted: Any) -> bool:
     """Whether a setting of a stored config is the one that is asked for."""
     if isinstance(found, dict):
-        return is_same_spec(found, wanted) if is_spec(wanted) else wanted in names_of(found["spec"])
+        return is_same_spec(found, wanted) if is_spec(wanted) else wanted == stored_name(found)
     if isinstance(wanted, float) and isinstance(found, (int, float)):
         return bool(np.isclose(found, wanted, rtol=1e-9))
     return _hashable(found) == _hashable(wanted)
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return stored_name(value)
     return tuple(map(_hashable, value)) if isinstance(value, list) else shown(value)

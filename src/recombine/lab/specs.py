@@ -4,12 +4,13 @@ import inspect
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
-from .._spec import AbstractSpec, dashed, is_registered, known_specs, spec_name
+from .._spec import AbstractSpec, is_registered, known_specs, spec_name
 from .errors import UserError, nearest
 from .files import digest, load_module
 
@@ -70,10 +71,18 @@ def shown(value: Any) -> Any:
     return value
 
 
-def names_of(reference: str) -> set[str]:
-    """Every way to name the spec of a reference."""
-    found = IN_FILE.fullmatch(reference)
-    return {reference, shown(reference)} | ({dashed(found["name"])} if found else set())
+def stored_name(spec: dict[str, Any]) -> str:
+    """The name of a stored spec; with a part from a user's file it is no longer the named one."""
+    parts = [shown(part) for part in _parts_in_files(spec)]
+    return shown(spec) + (f" with {', '.join(parts)}" if parts else "")
+
+
+def _parts_in_files(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for part in spec.values():
+        if isinstance(part, dict) and "spec" in part:
+            if IN_FILE.fullmatch(part["spec"]):
+                yield part
+            yield from _parts_in_files(part)
 
 
 def check_class(spec: Any, where: str) -> None:
