@@ -68,6 +68,12 @@ def test_small_masks_have_the_routes_of_the_plain_implementation(mask, gap):
     assert mixing_routes(mask, gap) == mixing_routes_one_decomposition_each(mask, gap)
 
 
+@pytest.fixture
+def tracked(monkeypatch):
+    """Masks of any size are tracked, as large ones are."""
+    monkeypatch.setattr(_mixing_routes, "_MOST_DECOMPOSED", 0)
+
+
 @given(masks, st.floats(0.05, 0.6))
 @settings(max_examples=60, deadline=None)
 def test_tracked_modes_make_the_plain_choices_in_small_masks(mask, gap):
@@ -76,18 +82,21 @@ def test_tracked_modes_make_the_plain_choices_in_small_masks(mask, gap):
         check_every_choice(mask, gap)
 
 
+@pytest.mark.usefixtures("tracked")
 @pytest.mark.parametrize("shape", [(70, 70), (66, 90), (90, 66)])
 def test_tracked_modes_make_the_plain_choices_in_large_masks(shape):
     mask = np.random.default_rng(0).random(shape) < 3 / 70
     assert check_every_choice(mask, 0.22) > 40
 
 
+@pytest.mark.usefixtures("tracked")
 def test_equally_slow_modes_do_not_keep_a_large_mask_from_the_gap():
     blocks = np.kron(np.eye(10), np.ones((7, 7))).astype(bool)
     check_every_choice(blocks, 0.22)
     check_every_choice(np.asarray(ring_mask(70, 2)), 0.22)
 
 
+@pytest.mark.usefixtures("tracked")
 def test_a_gap_that_is_reached_needs_no_routes():
     assert mixing_routes(np.ones((70, 80), bool), 1.0) == ()
     hub = np.eye(70, dtype=bool)

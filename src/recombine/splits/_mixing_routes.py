@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from ._route_graph import Route, joining_routes, relative_singular_values, route_components
 
-_MOST_DECOMPOSED = 64
+_MOST_DECOMPOSED = 120
 _TRACKED = 5
 _MOST_VECTORS = 150
 _MOST_BLOCKS = 5
@@ -106,6 +106,8 @@ class _TrackedWalk:
     A route (i, j) adds c / (c + 1) d d^T to S, with d = e_i - B e_j / c and c = C_jj, and
     e_i e_i^T to R: the inverse follows by the formula of Woodbury.
     """
+
+    _inverse: np.ndarray
 
     def __init__(self, trained: np.ndarray):
         self._transposed = trained.shape[0] > trained.shape[1]
