@@ -128,7 +128,7 @@ class GatedExamples(eqx.Module):
 
     - `x`: the inputs of every input node.
     - `y`: the targets of every output node; may be left empty if only a forward pass is wanted.
-    - `node_gates`, `edge_gates`: the gates, one number an example.
+    - `node_gates`, `edge_gates`: the gates, one number per example.
     """
 
     x: dict[str, Float[Array, "_examples _width"]] = eqx.field(converter=_floats)
