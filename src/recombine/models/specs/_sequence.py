@@ -46,5 +46,6 @@ def frame_of(spec: Any) -> Frame:
 
 def sequence_specs() -> dict[str, type[AbstractSequenceSpec]]:
     """All specs of sequence classifiers in this package, by name."""
-    known = known_specs(AbstractSequenceSpec)
-    return {name: kind for name, kind in known.items() if is_registered(kind, AbstractSequenceSpec)}
+    kind: Any = AbstractSequenceSpec  # it stands for all that derive from it
+    known: dict[str, Any] = dict(known_specs(kind))
+    return {name: spec for name, spec in known.items() if is_registered(spec, kind)}
