@@ -55,4 +55,4 @@ def settings_are(config, where):
 
 def judged(study, found, claim):
     """What a claim of the study makes of the results."""
-    return next(c for c in study.claims if c.name == claim).judge(found)
+    return next(c for c in study.claims if c.name == claim).check(found)

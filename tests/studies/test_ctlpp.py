@@ -161,7 +161,7 @@ def test_figures_of_overlap_are_drawn_with_gaps_where_nothing_was_run():
 def test_every_claim_on_representations_is_judged_by_a_run_of_networks_made_by_hand():
     study, found = by_hand()
     for claim in study.claims:
-        judgement = claim.judge(found)
+        judgement = claim.check(found)
         assert judgement.holds, (claim.name, judgement.evidence)
     by_hand_alone = [f for f in study.figures if not f.name.startswith("trained")]
     for figure in by_hand_alone:

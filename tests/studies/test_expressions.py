@@ -95,7 +95,7 @@ def test_without_the_router_claims_about_it_are_not_judged(name):
     for claim in study.claims:
         if claim.name not in ("all-learn", "others-fall-short"):
             with pytest.raises(Missing):
-                claim.judge(others)
+                claim.check(others)
 
 
 @pytest.mark.parametrize("preset", ["laptop", "paper"])

@@ -27,7 +27,7 @@ def with_loss(losses):
 
 def verdicts(name, losses):
     study, found = results(name, with_loss(losses))
-    return {claim.name: claim.judge(found).holds for claim in study.claims}
+    return {claim.name: claim.check(found).holds for claim in study.claims}
 
 
 def as_in_figure_4c(config):

@@ -1,19 +1,19 @@
-"""Claims: statements of the papers as predicates over the results of all seeds."""
+"""Claims: statements of the papers, judged on the results of all seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import Missing as Missing
+from .intervals import ERROR, confidence_interval
+from .quantities import What, per_seed
+from .statements import Statement, VerdictWord
+
 if TYPE_CHECKING:
     from .results import Results
-
-VerdictWord = Literal["holds", "fails", "undecided"]
-
-
-class Missing(Exception):
-    """The results that a claim or figure needs are missing."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,48 @@ class Judgement:
     """The numbers behind the judgement, with the bound that they were compared with."""
 
 
+class Bound(float):
+    """A number in a sentence: `{0}` is 0.3, `{0:%}` is 30 %, `{0:points}` is 30 points."""
+
+    def __format__(self, form: str) -> str:
+        if form == "%":
+            return f"{100 * self:g} %"
+        if form == "points":
+            return f"{100 * self:g} points"
+        return format(float(self), form or "g")
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement that results either confirm or do not."""
 
     name: str
     """A slug, unique within the study."""
-    statement: str
-    """The paper's statement with its margin."""
+    text: str
+    """The paper's statement, with `{0}`, `{1}`, ... where it says the bounds of `check`."""
     where: str
     """The figure, table or section that states it."""
-    judge: "Callable[[Results], Judgement]"
+    check: "Statement | Callable[[Results], Judgement]"
+    """The statement with its margin, in the words of `recombine.lab`: `mean`, `paired`,
+    `every_seed` and their like."""
     seeds: int = 3
     """With fewer seeds in any condition the claim stays undecided."""
+    context: Mapping[str, What] = field(default_factory=dict)
+    """Means that help to read the verdict, by what they are."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.check, Statement):
+            try:
+                self.statement  # noqa: B018 (a text with more bounds than there are is refused)
+            except (IndexError, ValueError, KeyError) as error:
+                raise ValueError(f"claim {self.name}: its text and its bounds differ") from error
+
+    @property
+    def statement(self) -> str:
+        """The paper's statement with its margin, in a sentence."""
+        if not isinstance(self.check, Statement):
+            return self.text
+        return self.text.format(*map(Bound, self.check.bounds))
 
 
 @dataclass(frozen=True)
@@ -49,17 +78,26 @@ class Verdict:
     statement: str
     verdict: VerdictWord
     evidence: dict[str, Any] = field(default_factory=dict)
+    """The numbers behind the verdict, or the reason why there is none."""
     preset: str = ""
     overrides: dict[str, Any] = field(default_factory=dict)
+    seeds: int | None = None
+    """If it is undecided: how many seeds would be likely to decide it."""
 
 
-def judge(claim: Claim, study: str, results: "Results") -> Verdict:
-    """The verdict on `claim`; undecided if results are missing."""
+def judge(claim: Claim, study: str, results: "Results", *, looks: int = 1) -> Verdict:
+    """The verdict on `claim`; undecided if results are missing.
 
-    def verdict(word: VerdictWord, evidence: dict[str, Any]) -> Verdict:
+    **Arguments:**
+
+    - `looks`: how often results may be looked at before seeds are enough. All looks together
+        are wrong as seldom as one, since each has a wider interval (Bonferroni).
+    """
+
+    def verdict(word: VerdictWord, evidence: dict[str, Any], seeds: int | None = None) -> Verdict:
         return Verdict(
             study, claim.name, claim.statement, word, _plain(evidence),
-            results.preset, dict(results.overrides),
+            results.preset, dict(results.overrides), seeds,
         )  # fmt: skip
 
     if results.preset == "smoke":
@@ -72,17 +110,30 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     seeds = min(map(len, by_condition), default=0)
     if seeds < claim.seeds:
         reason = f"some condition has {seeds} of the {claim.seeds} seeds that are needed"
-        return verdict("undecided", {"reason": reason})
+        return verdict("undecided", {"reason": reason}, claim.seeds)
     if any(group != by_condition[0] for group in by_condition):
         return verdict("undecided", {"reason": "conditions have been run with different seeds"})
     try:
-        judgement = claim.judge(results)
+        if isinstance(claim.check, Statement):
+            found = claim.check.judge(results, ERROR / looks)
+            evidence = {"seeds": seeds, **found.evidence, **_means(claim.context, results)}
+            return verdict(found.verdict, evidence, found.seeds)
+        judgement = claim.check(results)
     except Missing as missing:
         return verdict("undecided", {"reason": str(missing)})
     except Exception as error:  # one claim that raises must not hide the others
         reason = f"the claim could not be judged: {type(error).__name__}: {error}"
         return verdict("undecided", {"reason": reason})
     return verdict("holds" if judgement.holds else "fails", {"seeds": seeds, **judgement.evidence})
+
+
+def _means(context: Mapping[str, What], results: "Results") -> dict[str, float]:
+    """Means of those quantities for which there are results."""
+    found = {}
+    for name, what in context.items():
+        with suppress(Missing):
+            found[name] = float(per_seed(what)(results).mean())
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -98,18 +149,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.6g}") if np.isfinite(value) else None
     return value
-
-
-def confidence_interval(values: np.ndarray) -> tuple[float, float, float]:
-    """Mean and the ends of its 95 % interval (Student's t) over seeds."""
-    from scipy.special import stdtrit
-
-    values = np.asarray(values, float)
-    n, mean = len(values), float(np.mean(values))
-    if n < 2:
-        return mean, mean, mean
-    half = float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n))
-    return mean, mean - half, mean + half
 
 
 def paired_difference(values: np.ndarray, others: np.ndarray) -> dict[str, Any]:

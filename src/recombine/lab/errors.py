@@ -6,3 +6,7 @@ from .._errors import nearest as nearest
 
 class Diverged(Exception):
     """A trial's numbers are no longer finite."""
+
+
+class Missing(Exception):
+    """The results that a claim or figure needs are missing."""

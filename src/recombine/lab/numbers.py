@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .claims import confidence_interval
+from .intervals import confidence_interval
 from .reference import Beside, Reference
 from .results import Results
 

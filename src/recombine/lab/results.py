@@ -1,14 +1,14 @@
 """Results: the finished trials of one study at one preset, as arrays over seeds."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._spec import is_spec
-from .claims import Missing
 from .conditions import at
+from .errors import Missing
 from .settings import canonical, is_same_spec
 from .specs import shown, stored_name
 
@@ -56,7 +56,7 @@ class Results:
         )
         if not kept:
             raise Missing(f"no trial with {', '.join(f'{k}={v}' for k, v in fields.items())}")
-        return Results(self.study, self.preset, self.overrides, kept, self.failed, self.missing)
+        return replace(self, records=kept)
 
     def values(self, field: str) -> list[Any]:
         """The distinct values of a setting, in order: of specs, the names."""
@@ -70,6 +70,11 @@ class Results:
     @property
     def seeds(self) -> list[int]:
         return sorted({r.seed for r in self.records})
+
+    def without_seed(self, seed: int) -> "Results":
+        """The trials of all other seeds."""
+        kept = tuple(r for r in self.records if r.seed != seed)
+        return replace(self, records=kept)
 
     def seeds_by_condition(self) -> list[set[int]]:
         """The seeds that each condition has been run with."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..claims import confidence_interval
+from ..intervals import confidence_interval
 from ._panels import anchor, axis, check_panel
 from ._theme import CLEAR, INK, MUTED, PAPER, color_of
 
