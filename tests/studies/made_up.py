@@ -1,9 +1,11 @@
 """Results that no trial has measured, to see what claims make of them."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from recombine.lab import Statement
 from recombine.lab.conditions import at
 from recombine.lab.registry import load
 from recombine.lab.results import Record, Results
@@ -53,6 +55,22 @@ def settings_are(config, where):
     return all(same(at(plain_config, name, None), value) for name, value in where.items())
 
 
+class Judged(NamedTuple):
+    """What a claim makes of results."""
+
+    verdict: str
+    evidence: dict
+
+    @property
+    def holds(self):
+        return self.verdict == "holds"
+
+
 def judged(study, found, claim):
     """What a claim of the study makes of the results."""
-    return next(c for c in study.claims if c.name == claim).check(found)
+    check = next(c for c in study.claims if c.name == claim).check
+    if isinstance(check, Statement):
+        finding = check.judge(found)
+        return Judged(finding.verdict, finding.evidence)
+    judgement = check(found)
+    return Judged("holds" if judgement.holds else "fails", judgement.evidence)
