@@ -12,6 +12,7 @@ from made_up import judged, results
 from recombine import learning
 from recombine._spec import is_spec, spec_name
 from recombine.lab import Missing, UserError
+from recombine.lab.claims import judge
 from recombine.lab.registry import load
 from recombine.models import specs
 from recombine.studies.data_router import control_flow_trial, lookup_trial
@@ -128,8 +129,9 @@ def test_steps_that_do_not_grow_are_seen():
 
 def test_runs_that_never_left_chance_are_counted():
     values = changed({"left_chance": 0.0}, {"model": "relative", "direction": "backward"})
-    evidence = judged(*results(TABLE, values), "router-ahead").evidence
-    assert evidence["runs of + rel that never left chance"] == 3
+    study, found = results(TABLE, values)
+    claim = next(c for c in study.claims if c.name == "router-ahead")
+    assert judge(claim, TABLE, found).evidence["share of runs that left chance of + rel"] == 0.5
 
 
 def test_a_table_without_enough_layers_says_so():

@@ -37,6 +37,7 @@ from .vocabulary import all_of as all_of
 from .vocabulary import any_of as any_of
 from .vocabulary import every_seed as every_seed
 from .vocabulary import exact as exact
+from .vocabulary import for_all as for_all
 from .vocabulary import largest_rise as largest_rise
 from .vocabulary import mean as mean
 from .vocabulary import paired as paired

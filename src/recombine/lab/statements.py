@@ -235,6 +235,30 @@ class AnyOf(Statement):
         return Finding("undecided", evidence, min(seeds, default=None))
 
 
+@dataclass(frozen=True, eq=False)
+class ForAll(Statement):
+    """A statement on every value of a setting that has been run."""
+
+    axis: str
+    make: Callable[[Any], Statement]
+    among: tuple[Any, ...] | None = None
+    but: tuple[Any, ...] = ()
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        return self.make(next(iter(self.among or ("",)))).bounds
+
+    def judge(self, results: "Results", error: float = ERROR) -> Finding:
+        values = [
+            value
+            for value in results.values(self.axis)
+            if value not in self.but and (self.among is None or value in self.among)
+        ]
+        if not values:
+            raise Missing(f"no trial with any {self.axis} that is meant")
+        return AllOf(tuple(map(self.make, values))).judge(results, error)
+
+
 def _one_sided(
     sign: str, bound: float, low: float, high: float
 ) -> tuple[VerdictWord, dict[str, float]]:

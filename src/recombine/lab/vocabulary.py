@@ -22,7 +22,7 @@ import numpy as np
 from .errors import Missing
 from .intervals import Estimate
 from .quantities import Quantity, What, along, name_of, per_seed, settings
-from .statements import AllOf, AnyOf, Between, EveryValue, OneSided, ShareOfSeeds, Statement
+from .statements import AllOf, AnyOf, Between, EveryValue, ForAll, OneSided, ShareOfSeeds, Statement
 
 if TYPE_CHECKING:
     from .results import Results
@@ -195,6 +195,24 @@ def all_of(*statements: Statement | Iterable[Statement]) -> Statement:
 def any_of(*statements: Statement) -> Statement:
     """At least one of these statements."""
     return AnyOf(statements)
+
+
+def for_all(
+    axis: str, make: Callable[[Any], Statement], *,
+    among: Sequence[Any] | None = None, but: Sequence[Any] = (),
+) -> Statement:  # fmt: skip
+    """A statement on every value of a setting that has been run.
+
+    ```python
+    for_all("model", lambda model: paired("deeper", "ndr", model) > 0, but=("ndr",))
+    ```
+
+    **Arguments:**
+
+    - `among`: the values that are meant; by default all.
+    - `but`: those that are not.
+    """
+    return ForAll(axis, make, None if among is None else tuple(among), tuple(but))
 
 
 def ranked(what: What, order: Sequence[Any], /, *, margin: float = 0.0, **where: Any) -> Statement:

@@ -8,14 +8,16 @@ import numpy as np
 from recombine import tasks
 from recombine.lab import (
     Claim,
-    Judgement,
     Preset,
     Recorder,
     Reference,
-    Results,
     Source,
     Study,
+    all_of,
+    for_all,
     grid,
+    mean,
+    paired,
 )
 
 from . import DOCUMENT
@@ -25,27 +27,16 @@ from .expression_results import (
     SMOKE,
     all_learn,
     beside,
-    by_model,
     on_laptop,
     published,
     router_ahead,
     router_computes,
-    router_generalizes,
     table_figures,
-    titled,
 )
 from .expression_trial import MODELS, learn
 from .expression_trial import Config as ExpressionConfig
-from .lookup_results import mean
 from .networks import LEARNING_AS_PUBLISHED
 from .paper import network_of
-
-LEARNED = 0.98
-"""Accuracy of all networks on expressions as in training, at least."""
-GENERALIZES = 0.95
-"""Accuracy of NDR on deeper expressions, at least."""
-FALLS_SHORT = 0.85
-"""Accuracy of all other networks on deeper expressions, at most."""
 
 
 @dataclass(frozen=True)
@@ -87,39 +78,6 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn, and be tested on expressions of every depth."""
     learned = learn(config, task_of(config), key, recorder)
     recorder.metric("deeper_early", early_accuracy(learned.curves, config.early))
-
-
-def generalizes(results: Results) -> Judgement:
-    return router_generalizes(results, GENERALIZES, ("deeper", "deeper_early"))
-
-
-def all_have_learned(results: Results) -> Judgement:
-    return all_learn(results, LEARNED)
-
-
-def of_others(results: Results) -> dict[str, float]:
-    """Accuracy on deeper expressions of all networks of the paper but NDR."""
-    return {m: value for m, value in by_model(results, "deeper").items() if m != "ndr"}
-
-
-def is_best(results: Results) -> Judgement:
-    router, others = mean(results, "deeper", model="ndr"), of_others(results)
-    evidence = {
-        "NDR on deeper expressions": router,
-        "others (bound: below NDR)": titled(others),
-        "IID": titled(by_model(results, "iid")),
-    }
-    return Judgement(router > max(others.values()), evidence)
-
-
-def others_fall_short(results: Results) -> Judgement:
-    others = of_others(results)
-    evidence = {
-        f"deeper expressions (bound: at most {FALLS_SHORT:g})": titled(others),
-        "the best seed": titled({m: results.metric("deeper", model=m).max() for m in others}),
-        "IID": titled(by_model(results, "iid")),
-    }
-    return Judgement(max(others.values()) <= FALLS_SHORT, evidence)
 
 
 RECURRENT_SETTINGS: dict[str, Any] = {
@@ -193,44 +151,27 @@ study = Study(
         ),
     },
     claims=(
-        Claim(
-            "router-ahead",
-            "NDR is ahead of the transformer with relative positions by at least 10 points on "
-            "deeper expressions.",
-            "Table 5.3",
-            router_ahead,
-        ),
-        Claim(
-            "router-computes",
-            "On deeper expressions NDR is right at least 30 points more often than the most "
-            "frequent value is.",
-            "Table 5.3",
-            router_computes,
-        ),
+        router_ahead("deeper expressions", "Table 5.3"),
+        router_computes("deeper expressions", "Table 5.3"),
         Claim(
             "router-generalizes",
-            "NDR is right on at least 95 % of deeper expressions, also early in training.",
+            "NDR is right on at least {0:%} of deeper expressions, also early in training.",
             "Table 5.3",
-            generalizes,
+            all_of(mean(m, model="ndr") >= 0.95 for m in ("deeper", "deeper_early")),
         ),
         Claim(
             "router-best",
             "On deeper expressions NDR is better than all other networks.",
             "Table 5.3",
-            is_best,
+            for_all("model", lambda m: paired("deeper", "ndr", m) > 0, among=MODELS, but=("ndr",)),
         ),
         Claim(
             "others-fall-short",
-            "All other networks are right on at most 85 % of deeper expressions.",
+            "All other networks are right on at most {0:%} of deeper expressions.",
             "Table 5.3",
-            others_fall_short,
+            for_all("model", lambda m: mean("deeper", model=m) <= 0.85, among=MODELS, but=("ndr",)),
         ),
-        Claim(
-            "all-learn",
-            "All networks are right on at least 98 % of expressions as deep as in training.",
-            "Table 5.3",
-            all_have_learned,
-        ),
+        all_learn("expressions", "Table 5.3", 0.98),
     ),
     figures=table_figures("Table 5.3", in_table),
     beside=tuple(

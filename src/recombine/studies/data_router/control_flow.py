@@ -1,16 +1,22 @@
 """Figures 5.3 and D.3 to D.7: do columns work in the order in which functions apply?"""
 
+from collections.abc import Iterator
+
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Preset,
     Results,
     Source,
     Study,
+    all_of,
     figures,
     grid,
+    mean,
+    per_seed,
 )
+from recombine.lab.quantities import What
+from recombine.lab.vocabulary import Mean
 
 from . import DOCUMENT
 from .control_flow_trial import trial
@@ -20,7 +26,6 @@ from .lookup_results import (
     SMOKE,
     as_published,
     longest_first,
-    mean,
     on_laptop,
     present,
 )
@@ -28,56 +33,18 @@ from .lookup_trial import DIRECTIONS, Config
 from .paper import networks, title
 
 MODELS = ("ndr", "position-gate", "relative-gate", "relative")
-GATED = MODELS[:3]
-IN_ORDER = 0.9
-"""Spearman's correlation of opening step and distance, at least."""
-READS = 0.9
-"""Share of columns that read their argument when they open, at least."""
-ONE_STEP = (0.75, 1.25)
-"""Steps from one function to the next."""
 SHOWN = grid(model=("ndr",), direction=DIRECTIONS) + grid(
     model=("position-gate", "relative"), direction=("backward",)
 )
 
 
-def router(results: Results, metric: str) -> dict[str, float]:
-    return {d: mean(results, metric, model="ndr", direction=d) for d in DIRECTIONS}
+def of_router(what: What) -> Iterator[Mean]:
+    """A quantity of NDR, in each direction."""
+    return (mean(what, model="ndr", direction=direction) for direction in DIRECTIONS)
 
 
-def others(results: Results, metric: str, models: tuple[str, ...]) -> dict[str, float]:
-    """A metric's mean of other networks, backward."""
-    runs = results.where(direction="backward")
-    return {title(m): mean(runs, metric, model=m) for m in present(runs, "model", models)}
-
-
-def in_order(results: Results) -> Judgement:
-    order = router(results, "opening_order")
-    evidence = {
-        f"Spearman's correlation (bound: above {IN_ORDER:g})": order,
-        "share of inputs without one": router(results, "undefined_order"),
-        "accuracy on longer inputs": router(results, "longer"),
-        "others, share without one": others(results, "undefined_order", GATED[1:]),
-    }
-    return Judgement(min(order.values()) > IN_ORDER, evidence)
-
-
-def one_per_step(results: Results) -> Judgement:
-    steps = router(results, "steps_per_function")
-    low, high = ONE_STEP
-    evidence = {f"steps per function (bounds: {low:g} to {high:g})": steps}
-    return Judgement(all(low <= s <= high for s in steps.values()), evidence)
-
-
-def reads_argument(results: Results) -> Judgement:
-    reads = router(results, "reads_argument")
-    untrained = router(results, "untrained_reads_argument")
-    evidence = {
-        f"columns that read their argument when they open (bound: at least {READS:g})": reads,
-        "the same before training, when all open at once (bound: lower)": untrained,
-        "others, backward": others(results, "reads_argument", MODELS[1:]),
-    }
-    learned = all(reads[d] > untrained[d] for d in DIRECTIONS)
-    return Judgement(learned and min(reads.values()) >= READS, evidence)
+gained = per_seed("reads_argument") - per_seed("untrained_reads_argument")
+"""The share of columns that read their argument, minus the same before training."""
 
 
 def watched(results: Results, metric: str) -> bool:
@@ -176,23 +143,27 @@ study = Study(
         Claim(
             "columns-open-in-order",
             "In NDR, columns open in the order in which their functions apply: Spearman's "
-            "correlation is above 0.9 in both directions.",
+            "correlation is above {0} in both directions.",
             "Figures 5.3, D.6 and D.7",
-            in_order,
+            all_of(order > 0.9 for order in of_router("opening_order")),
+            context={"share of inputs without an order": per_seed("undefined_order", model="ndr")},
         ),
         Claim(
             "one-column-a-step",
-            "In NDR, a column opens about one step after the one that it depends on: 0.75 to 1.25 "
+            "In NDR, a column opens about one step after the one that it depends on: {0} to {1} "
             "steps per function in both directions.",
             "Figures 5.3, D.6 and D.7",
-            one_per_step,
+            all_of(steps.between(0.75, 1.25) for steps in of_router("steps_per_function")),
         ),
         Claim(
             "columns-read-their-argument",
-            "In NDR, at least 90 % of columns attend most to their argument when they open, and "
+            "In NDR, at least {0:%} of columns attend most to their argument when they open, and "
             "more than before training, in both directions.",
             "Figures 5.3, D.6 and D.7",
-            reads_argument,
+            all_of(
+                *(reads >= 0.9 for reads in of_router("reads_argument")),
+                *(more > 0 for more in of_router(gained)),
+            ),
         ),
     ),
     figures=(

@@ -3,11 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from recombine.lab import Beside, Figure, Judgement, Reference, Results, figures, paired_difference
+from recombine.lab import (
+    Beside,
+    Claim,
+    Figure,
+    Reference,
+    Results,
+    figures,
+    for_all,
+    mean,
+    paired,
+    per_seed,
+)
 
 from . import paper
 from .expression_trial import MODELS
-from .lookup_results import mean, present, stuck
+from .lookup_results import learned
 from .paper import network_of, networks, numbers_of, title
 
 UNGATED_ON_LAPTOP: dict[str, Any] = {
@@ -33,10 +44,6 @@ BI_LSTM_AS_PUBLISHED: dict[str, Any] = {"model.end_token": True, "model.reads_ha
 """What the published code reads."""
 LAPTOP_MODELS = ("ndr", "position-gate", "relative", "bi-lstm")
 """The networks of preset laptop, those that take longest first."""
-AHEAD = 0.1
-"""By how much NDR is ahead of the transformer with relative positions, at least."""
-ABOVE_MAJORITY = 0.3
-"""By how much NDR is better than always saying the most frequent value, at least."""
 MEASURES = {"iid": "IID", "deeper": "deeper expressions"}
 SMOKE: dict[str, Any] = {
     "batch_size": 4, "steps": 2, "every": 1, "warmup_steps": 1, "evaluated": 20, "train": 40,
@@ -49,63 +56,37 @@ def on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
     return ON_LAPTOP.get(network_of(condition) or "", {})
 
 
-def by_model(results: Results, metric: str) -> dict[str, float]:
-    """A metric's mean over seeds of every network of the paper."""
-    return {m: mean(results, metric, model=m) for m in present(results, "model", MODELS)}
-
-
-def titled(values: dict[str, Any]) -> dict[str, Any]:
-    """Values by the titles of networks."""
-    return {title(model): value for model, value in values.items()}
-
-
-def router_ahead(results: Results) -> Judgement:
-    ahead = paired_difference(
-        results.metric("deeper", model="ndr"), results.metric("deeper", model="relative")
+def router_ahead(things: str, where: str) -> Claim:
+    """NDR is ahead of the transformer with relative positions."""
+    return Claim(
+        "router-ahead",
+        "NDR is ahead of the transformer with relative positions by at least {0:points} on "
+        f"{things}.",
+        where,
+        paired("deeper", "ndr", "relative") >= 0.1,
+        context=learned("relative"),
     )
-    evidence = {
-        f"NDR minus + rel on deeper expressions (bound: at least {AHEAD:g})": ahead,
-        "deeper expressions": titled(by_model(results, "deeper")),
-        "IID": titled(by_model(results, "iid")),
-        "runs of + rel that never left chance": stuck(results.where(model="relative")),
-    }
-    return Judgement(ahead["paired difference"] >= AHEAD, evidence)
 
 
-def router_computes(results: Results) -> Judgement:
-    ahead = paired_difference(
-        results.metric("deeper", model="ndr"), results.metric("majority", model="ndr")
+def router_computes(things: str, where: str) -> Claim:
+    """NDR is better than always saying the most frequent value."""
+    return Claim(
+        "router-computes",
+        f"On {things} NDR is right at least {{0:points}} more often than the most frequent value "
+        "is.",
+        where,
+        mean(per_seed("deeper") - per_seed("majority"), model="ndr") >= 0.3,
     )
-    evidence = {
-        f"NDR minus the share of the most frequent value (bound: at least {ABOVE_MAJORITY:g})": (
-            ahead
-        ),
-        "deeper expressions": results.metric("deeper", model="ndr"),
-        "share of the most frequent value": results.metric("majority", model="ndr"),
-    }
-    return Judgement(ahead["paired difference"] >= ABOVE_MAJORITY, evidence)
 
 
-def all_learn(results: Results, bound: float) -> Judgement:
-    """All networks reach a bound on expressions as in training."""
-    iid = by_model(results, "iid")
-    evidence = {
-        f"IID (bound: at least {bound:g})": titled(iid),
-        "the worst seed": {title(m): results.metric("iid", model=m).min() for m in iid},
-        "runs that never left chance": {title(m): stuck(results.where(model=m)) for m in iid},
-    }
-    return Judgement(min(iid.values()) >= bound, evidence)
-
-
-def router_generalizes(results: Results, bound: float, metrics: tuple[str, ...]) -> Judgement:
-    """NDR reaches a bound on deeper expressions."""
-    found = {metric: mean(results, metric, model="ndr") for metric in metrics}
-    evidence = {
-        f"deeper expressions (bound: at least {bound:g})": found,
-        "by seed": {metric: results.metric(metric, model="ndr") for metric in metrics},
-        "IID": mean(results, "iid", model="ndr"),
-    }
-    return Judgement(min(found.values()) >= bound, evidence)
+def all_learn(things: str, where: str, share: float) -> Claim:
+    """All networks are right on what they were trained on."""
+    return Claim(
+        "all-learn",
+        f"All networks are right on at least {{0:%}} of {things} as deep as in training.",
+        where,
+        for_all("model", lambda model: mean("iid", model=model) >= share, among=MODELS),
+    )
 
 
 def published(table: str, model: str, iterations: str, metric: str) -> Reference:

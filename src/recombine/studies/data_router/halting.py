@@ -10,26 +10,30 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
     Recorder,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
     figures,
-    paired_difference,
+    for_all,
+    mean,
+    paired,
+    per_seed,
 )
 
 from . import DOCUMENT
 from .lookup_results import (
     AS_PUBLISHED,
+    HALF,
     MEASURES,
     SMALL_ENCODER,
     SMOKE,
     as_published,
     chance_of,
-    mean,
     present,
     published,
     sizes_on_laptop,
@@ -45,10 +49,7 @@ HALTING: dict[str, dict[str, Any]] = {
 """No halting, and the variants of Graves (A) and of Dehghani et al. (U)."""
 MODELS = ("transformer", "relative", "geometric")
 RELATIVE = "relative"
-AHEAD = 0.2
-"""By how much accuracy on longer inputs is higher forward with variant A, at least."""
-HALF = 0.5
-"""Accuracy backward, at most."""
+FORWARD = {"model": RELATIVE, "direction": "forward"}
 PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}
 
 
@@ -86,45 +87,17 @@ def variants_of(results: Results, among: Iterable[str] = HALTING) -> list[str]:
     return found
 
 
-def longer(results: Results, halting: str, direction: str) -> np.ndarray:
-    """Accuracy of the transformer with relative positions on longer inputs, one per seed."""
-    return halted(results, halting, model=RELATIVE, direction=direction).metric("longer")
+def steps_gained(results: Results) -> np.ndarray:
+    """Steps of the slowest column for the longest inputs, minus those for one function."""
+    _, steps = results.curve("steps_by_length")
+    return steps[:, -1] - steps[:, 0]
 
 
-def grows(results: Results) -> Judgement:
-    runs = halted(results, "A", model=RELATIVE, direction="forward")
-    lengths, steps = runs.curve("steps_by_length")
-    means = steps.mean(axis=0)
-    evidence = {
-        "mean steps by functions (bound: more for the most than for one)": dict(
-            zip(lengths.astype(int).tolist(), means, strict=True)
-        ),
-        "by seed, most functions minus one": steps[:, -1] - steps[:, 0],
-    }
-    return Judgement(bool(means[-1] > means[0]), evidence)
-
-
-def helps_forward(results: Results) -> Judgement:
-    ahead = paired_difference(longer(results, "A", "forward"), longer(results, "none", "forward"))
-    evidence = {
-        f"variant A minus no halting, forward (bound: at least {AHEAD:g})": ahead,
-        "IID": {
-            h: mean(halted(results, h, model=RELATIVE, direction="forward"), "iid") for h in HALTING
-        },
-    }
-    return Judgement(ahead["paired difference"] >= AHEAD, evidence)
-
-
-def not_backward(results: Results) -> Judgement:
-    found = {
-        f"{title(m)}, halting {h}": mean(
-            halted(results, h, model=m, direction="backward"), "longer"
-        )
-        for m in present(results, "model", MODELS)
-        for h in HALTING
-    }
-    return Judgement(
-        max(found.values()) <= HALF, {f"longer inputs, backward (bound: at most {HALF:g})": found}
+def stays_low_backward(model: str) -> Statement:
+    """Backward, a network is right on at most half of longer inputs with any variant."""
+    return all_of(
+        mean("longer", model=model, direction="backward", **halting) <= HALF
+        for halting in HALTING.values()
     )
 
 
@@ -229,20 +202,23 @@ study = Study(
             "Forward, with variant A and relative positions, the slowest column takes more steps "
             "for the longest inputs than for one function, on average.",
             "Figure D.1",
-            grows,
+            mean(steps_gained, **HALTING["A"], **FORWARD) > 0,
         ),
         Claim(
             "halting-helps-forward",
             "Forward, variant A raises the accuracy of the transformer with relative positions on "
-            "longer inputs by at least 20 points.",
+            "longer inputs by at least {0:points}.",
             "Table D.2",
-            helps_forward,
+            paired("longer", HALTING["A"], HALTING["none"], **FORWARD) >= 0.2,
+            context={
+                f"IID, halting {h}": per_seed("iid", **HALTING[h], **FORWARD) for h in HALTING
+            },
         ),
         Claim(
             "halting-fails-backward",
-            "Backward, at most half of the longer inputs are right with any variant.",
+            "Backward, at most {0:%} of longer inputs are right with any variant.",
             "Table D.2",
-            not_backward,
+            for_all("model", stays_low_backward, among=MODELS),
         ),
     ),
     figures=(

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from recombine.lab import Judgement, Reference, Results, figures
+from recombine.lab import Quantity, Reference, Results, Statement, all_of, figures, mean, per_seed
+from recombine.lab.vocabulary import Mean
 
 from . import paper
 from .lookup_trial import DIRECTIONS
@@ -87,54 +88,37 @@ SMALL_LSTM: dict[str, Any] = {"model.units": 8}
 """Settings of preset smoke."""
 
 
-def mean(results: Results, metric: str, **fields: Any) -> float:
-    """A metric's mean over seeds."""
-    return float(results.metric(metric, **fields).mean())
+def both_ways(model: str, metric: str = "longer") -> Iterator[Mean]:
+    """A metric's mean over seeds, in each direction."""
+    return (mean(metric, model=model, direction=direction) for direction in DIRECTIONS)
 
 
-def stuck(results: Results) -> int:
-    """How many of the runs never did better than guessing, on inputs like those of training."""
-    return int((results.metric("left_chance") == 0).sum())
+def generalizes(model: str) -> Statement:
+    """Accuracy on longer inputs is almost all in both directions."""
+    return all_of(one >= ALMOST_ALL for one in both_ways(model))
 
 
-def both_ways(results: Results, model: str, metric: str = "longer") -> dict[str, float]:
-    """A metric's mean over seeds of each direction."""
-    return {d: mean(results, metric, model=model, direction=d) for d in DIRECTIONS}
+def stays_low(*models: str) -> Statement:
+    """Accuracy on longer inputs is at most a half in both directions."""
+    return all_of(one <= HALF for model in models for one in both_ways(model))
 
 
-def at_least(results: Results, model: str, bound: float) -> Judgement:
-    """Accuracy on longer inputs reaches a bound in both directions."""
-    longer = both_ways(results, model)
-    evidence = {
-        f"longer inputs (bound: at least {bound:g})": longer,
-        "the worst seed": {
-            d: results.metric("longer", model=model, direction=d).min() for d in DIRECTIONS
-        },
-        "IID": both_ways(results, model, "iid"),
-    }
-    return Judgement(min(longer.values()) >= bound, evidence)
-
-
-def at_most(results: Results, models: tuple[str, ...], bound: float) -> Judgement:
-    """Accuracy on longer inputs stays at or below a bound, in both directions."""
-    longer = {title(model): both_ways(results, model) for model in models}
-    evidence = {
-        f"longer inputs (bound: at most {bound:g})": longer,
-        "IID": {title(model): both_ways(results, model, "iid") for model in models},
-        "runs that never left chance": {title(m): stuck(results.where(model=m)) for m in models},
-    }
-    highest = max(value for by_direction in longer.values() for value in by_direction.values())
-    return Judgement(highest <= bound, evidence)
-
-
-def forward_only(results: Results, model: str) -> Judgement:
+def needs_forward(model: str) -> Statement:
     """Longer inputs are right forward, and less than half of them backward."""
-    longer = both_ways(results, model)
-    evidence = {
-        f"longer inputs (bounds: at least {ALMOST_ALL:g} forward, below {HALF:g} backward)": longer,
-        "IID": both_ways(results, model, "iid"),
+    forward, backward = both_ways(model)
+    return all_of(forward >= ALMOST_ALL, backward < HALF)
+
+
+def learned(*models: str) -> dict[str, Quantity]:
+    """What helps to read a claim on longer inputs: whether a network has learned its training."""
+    return {
+        f"{what} of {title(model)}": quantity
+        for model in models
+        for what, quantity in {
+            "IID": per_seed("iid", model=model),
+            "share of runs that left chance": per_seed("left_chance", model=model),
+        }.items()
     }
-    return Judgement(longer["forward"] >= ALMOST_ALL and longer["backward"] < HALF, evidence)
 
 
 def sizes_on_laptop(condition: dict[str, Any]) -> dict[str, Any]:
