@@ -12,6 +12,7 @@ from recombine.lab import (
     curve,
     every_seed,
     exact,
+    for_all,
     largest,
     largest_rise,
     mean,
@@ -92,7 +93,7 @@ def test_values_without_spread_are_compared_as_they_are():
 
 def test_a_paired_difference_is_taken_seed_by_seed():
     one = np.array([1.0, 5.0, 9.0, 13.0])
-    found = by_model(new=one + [0.5, 0.6, 0.4, 0.5], old=one)
+    found = by_model(new=one + np.array([0.5, 0.6, 0.4, 0.5]), old=one)
     assert verdict(paired("a", "new", "old") >= 0.3, found) == "holds"
     assert verdict(paired("a", {"model": "old"}, {"model": "new"}) >= 0.3, found) == "fails"
     assert verdict(mean("a", model="new") > mean("a", model="old"), found) == "holds"
@@ -209,6 +210,18 @@ def test_a_rise_is_measured_in_standard_errors():
     scale = (2 * VALUES.var(ddof=1) / 4) ** 0.5
     assert verdict(largest_rise("a", "K") < 0.1 / scale + 1e-9, found) == "holds"
     assert verdict(largest_rise("a", "K") < 0.1 / scale - 1e-9, found) == "fails"
+
+
+def test_a_statement_can_be_on_all_values_that_have_been_run():
+    found = along_k(lambda k, seed: float(k))
+    above = lambda k: mean("a", K=k) > 1.5  # noqa: E731
+    assert verdict(for_all("K", above), found) == "fails"
+    assert verdict(for_all("K", above, but=(1,)), found) == "holds"
+    assert verdict(for_all("K", above, among=(2, 8)), found) == "holds"
+    assert verdict(for_all("K", above, among=lambda r, k: k > 1), found) == "holds"
+    assert for_all("K", above).bounds == (1.5,)
+    with pytest.raises(Missing, match="no trial with any K"):
+        for_all("K", above, among=(3,)).judge(found)
 
 
 def test_quantities_are_computed_seed_by_seed():

@@ -203,7 +203,7 @@ def test_operators_that_open_from_the_innermost_outwards_are_recognised():
 
 
 def test_heights_that_only_some_seeds_have_are_averaged_over_these():
-    study, found = results(LISTOPS, as_published)
+    _, found = results(LISTOPS, as_published)
 
     def own(record):
         # Seeds differ in the highest lists that they happen to have.

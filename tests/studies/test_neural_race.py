@@ -8,7 +8,7 @@ from made_up import judged, results
 
 from recombine.lab.reference import references
 from recombine.lab.registry import load
-from recombine.studies.neural_race import digits, image_trial, xor, zero_shot
+from recombine.studies.neural_race import digits, image_trial, xor
 
 
 def zero_shot_errors(config, seed):
@@ -46,12 +46,6 @@ def test_topology_matters_only_if_random_masks_do_better():
         return zero_shot_errors(replace(config, mask="ring"), seed)
 
     assert not judged(*results("neural-race/zero-shot", equal), "topology-matters").holds
-
-
-def test_the_largest_rise_is_in_standard_errors():
-    errors = {1: np.array([10.0, 12.0]), 2: np.array([1.0, 3.0]), 3: np.array([4.0, 6.0])}
-    # The means rise by 3 from K = 2 to 3; the standard error of that difference is sqrt(2).
-    assert zero_shot.largest_rise(errors) == pytest.approx(3 / np.sqrt(2))
 
 
 @pytest.mark.parametrize(

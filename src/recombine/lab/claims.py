@@ -33,7 +33,7 @@ class Bound(float):
             return f"{100 * self:g} %"
         if form == "points":
             return f"{100 * self:g} points"
-        return format(float(self), form or "g")
+        return format(float(self), form or "g").replace("e-0", "e-")
 
 
 @dataclass(frozen=True)

@@ -149,15 +149,20 @@ def _over(quantities: Iterable[Quantity], of: Callable, label: str, word: str) -
     return Quantity(read, name)
 
 
+Values = Sequence[Any] | Callable[["Results"], Sequence[Any]] | None
+
+
 def along(
-    results: "Results", what: What, axis: str, values: Sequence[Any] | None = None
+    results: "Results", what: What, axis: str, values: "Values" = None
 ) -> tuple[list[Any], np.ndarray]:
     """The values of a setting, and a quantity at each of them: `[values, seeds]`.
 
     **Arguments:**
 
-    - `values`: those that count; by default all that have been run.
+    - `values`: those that count, or a function of results that gives them; by default all that have
+        been run.
     """
+    values = values(results) if callable(values) else values
     places = list(results.values(axis) if values is None else values)
     if len(places) < 2:
         raise Missing(f"{axis} has {len(places)} of the 2 values that are needed")

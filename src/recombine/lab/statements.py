@@ -241,19 +241,17 @@ class ForAll(Statement):
 
     axis: str
     make: Callable[[Any], Statement]
-    among: tuple[Any, ...] | None = None
-    but: tuple[Any, ...] = ()
+    chosen: "Callable[[Results, Any], bool]"
+    """Which of the values are meant."""
+    where: dict[str, Any]
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        return self.make(next(iter(self.among or ("",)))).bounds
+        return self.make("any").bounds
 
     def judge(self, results: "Results", error: float = ERROR) -> Finding:
-        values = [
-            value
-            for value in results.values(self.axis)
-            if value not in self.but and (self.among is None or value in self.among)
-        ]
+        results = results.where(**self.where) if self.where else results
+        values = [v for v in results.values(self.axis) if self.chosen(results, v)]
         if not values:
             raise Missing(f"no trial with any {self.axis} that is meant")
         return AllOf(tuple(map(self.make, values))).judge(results, error)

@@ -21,7 +21,7 @@ import numpy as np
 
 from .errors import Missing
 from .intervals import Estimate
-from .quantities import Quantity, What, along, name_of, per_seed, settings
+from .quantities import Quantity, Values, What, along, name_of, per_seed, settings
 from .statements import AllOf, AnyOf, Between, EveryValue, ForAll, OneSided, ShareOfSeeds, Statement
 
 if TYPE_CHECKING:
@@ -199,7 +199,8 @@ def any_of(*statements: Statement) -> Statement:
 
 def for_all(
     axis: str, make: Callable[[Any], Statement], *,
-    among: Sequence[Any] | None = None, but: Sequence[Any] = (),
+    among: "Sequence[Any] | Callable[[Results, Any], bool] | None" = None,
+    but: Sequence[Any] = (), **where: Any,
 ) -> Statement:  # fmt: skip
     """A statement on every value of a setting that has been run.
 
@@ -209,10 +210,18 @@ def for_all(
 
     **Arguments:**
 
-    - `among`: the values that are meant; by default all.
+    - `make`: the statement on a value; its bounds are the same for all of them.
+    - `among`: the values that are meant, or a function of results and a value; by default all.
     - `but`: those that are not.
+    - `where`: settings of the trials.
     """
-    return ForAll(axis, make, None if among is None else tuple(among), tuple(but))
+
+    def chosen(results: "Results", value: Any) -> bool:
+        if value in but or among is None:
+            return value not in but
+        return among(results, value) if callable(among) else value in among
+
+    return ForAll(axis, make, chosen, where)
 
 
 def ranked(what: What, order: Sequence[Any], /, *, margin: float = 0.0, **where: Any) -> Statement:
@@ -226,14 +235,15 @@ def ranked(what: What, order: Sequence[Any], /, *, margin: float = 0.0, **where:
 
 
 def slope(
-    what: What, axis: str, label: str = "", /, *, values: Sequence[Any] | None = None,
+    what: What, axis: str, label: str = "", /, *, values: Values = None,
     scale: Callable[[Any], Any] = np.asarray, **where: Any,
 ) -> Mean:  # fmt: skip
     """The slope of a quantity along a setting, by least squares for every seed.
 
     **Arguments:**
 
-    - `values`: the values of the setting that count; by default all.
+    - `values`: the values of the setting that count, or a function of results that gives them; by
+        default all.
     - `scale`: what is done to them first, such as `np.log2`.
     """
 
@@ -245,7 +255,7 @@ def slope(
 
 
 def trend(
-    what: What, axis: str, label: str = "", /, *, values: Sequence[Any] | None = None, **where: Any
+    what: What, axis: str, label: str = "", /, *, values: Values = None, **where: Any
 ) -> Mean:
     """Spearman's rank correlation of a quantity with a setting, for every seed."""
 
@@ -266,7 +276,7 @@ def rank_correlation(x: Sequence[float] | np.ndarray, y: Sequence[float] | np.nd
 
 
 def largest_rise(
-    what: What, axis: str, label: str = "", /, *, values: Sequence[Any] | None = None, **where: Any
+    what: What, axis: str, label: str = "", /, *, values: Values = None, **where: Any
 ) -> EverySeed:
     """The largest rise of a mean from one value of a setting to the next, in standard errors."""
 
@@ -277,8 +287,9 @@ def largest_rise(
         rises = np.diff(found.mean(axis=1))
         error = found.var(axis=1, ddof=1) / found.shape[1]
         spread = np.sqrt(error[1:] + error[:-1])
-        scaled = np.divide(rises, spread, out=np.sign(rises) * np.inf, where=spread > 0)
-        return np.array([np.where(rises == 0, 0.0, scaled).max()])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = np.where(rises == 0, 0.0, rises / spread)
+        return np.array([scaled.max()])
 
     name = label or f"largest rise of {name_of(what)} along {axis}, in standard errors"
     return EverySeed(per_seed(read, name, **where), exact=True)

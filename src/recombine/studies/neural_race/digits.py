@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -9,20 +11,29 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
+    Quantity,
     Results,
     Source,
+    Statement,
     Study,
-    confidence_interval,
+    all_of,
     figures,
+    for_all,
     grid,
+    mean,
+    per_seed,
     reference,
+    statistic,
 )
+from recombine.lab.vocabulary import Mean
 
 from . import DOCUMENT
 from .image_trial import CHANCE, SETTINGS_OF_TABLES, TABLES, Config, trial
+
+NEAR_CHANCE = 0.15
+"""Accuracy of routes that do not work, at most."""
 
 
 def shallow(results: Results, inputs: str = "permuted") -> Results:
@@ -45,10 +56,6 @@ def by_fraction(results: Results, metric: str) -> dict[float, np.ndarray]:
     return {k / M: runs.metric(metric, K=k) for k in having}
 
 
-def means(values: dict[float, np.ndarray]) -> dict[str, float]:
-    return {f"{fraction:g}": float(v.mean()) for fraction, v in values.items()}
-
-
 def threshold(results: Results, margin: float = 0.05) -> float:
     """The smallest K/M at which untrained routes come within `margin` of trained ones."""
     trained = by_fraction(results, "trained_accuracy")
@@ -57,72 +64,54 @@ def threshold(results: Results, margin: float = 0.05) -> float:
     return min(reached, default=1.0)
 
 
-def trained_routes_are_learned(results: Results) -> Judgement:
-    accuracy = means(by_fraction(shallow(results), "trained_accuracy"))
-    lowest, highest = min(accuracy.values()), max(accuracy.values())
-    evidence = {
-        "mean trained accuracy by K/M": accuracy,
-        "lowest (bound: at least 0.9)": lowest,
-        "highest minus lowest (bound: below 0.05)": highest - lowest,
-    }
-    return Judgement(lowest >= 0.9 and highest - lowest < 0.05, evidence)
+def of_routes(kind: str, K: int, inputs: str = "permuted") -> Mean:
+    """Accuracy of trained or untrained routes at the largest M."""
+
+    def read(results: Results) -> np.ndarray:
+        runs = shallow(results, inputs)
+        return runs.metric(f"{kind}_accuracy", M=max(runs.values("M")), K=K)
+
+    return mean(read, f"{kind} accuracy, K={K}, {inputs}")
 
 
-def forty_percent(inputs: str):
-    def judge(results: Results) -> Judgement:
-        accuracy = by_fraction(shallow(results, inputs), "untrained_accuracy")
-        if not (any(f <= 0.1 for f in accuracy) and any(f >= 0.4 for f in accuracy)):
-            raise Missing("no K/M up to 0.1, or none from 0.4 on")
-        few = max(v.mean() for f, v in accuracy.items() if f <= 0.1)
-        many = min(v.mean() for f, v in accuracy.items() if f >= 0.4)
-        evidence = {
-            "mean untrained accuracy by K/M": means(accuracy),
-            "highest at K/M ≤ 0.1 (bound: at most 0.15)": few,
-            "lowest from K/M = 0.4 on (bound: at least 0.85)": many,
-        }
-        return Judgement(bool(few <= 0.15 and many >= 0.85), evidence)
+def forty_percent(inputs: str) -> Statement:
+    """Untrained routes are near chance at K/M = 0.1, and near trained ones from 0.4 on."""
 
-    return judge
+    def within(low: float, high: float):
+        return lambda r, K: low <= K / max(r.values("M")) <= high and max(r.values("M")) > K
 
-
-def leaky_transfers_earlier(learning_rate: float):
-    def judge(results: Results) -> Judgement:
-        runs = {a: deep(results, a, learning_rate) for a in ("leaky", "linear")}
-        leaky, linear = (by_fraction(r, "untrained_accuracy")[0.25] for r in runs.values())
-        mean, low, high = confidence_interval(leaky - linear)
-        evidence = {
-            "untrained accuracy at K/M = 0.25, leaky and linear": [leaky.mean(), linear.mean()],
-            "paired difference": mean,
-            "95 % interval": [low, high],
-            "K/M at which untrained comes within 0.05 of trained": {
-                a: threshold(r) for a, r in runs.items()
-            },
-        }
-        return Judgement(bool(low > 0), evidence)
-
-    return judge
-
-
-def leaky_threshold(results: Results) -> Judgement:
-    gap = (
-        by_fraction(deep(results, "leaky"), "trained_accuracy")[0.25]
-        - by_fraction(deep(results, "leaky"), "untrained_accuracy")[0.25]
-    )
-    return Judgement(
-        bool(gap.mean() < 0.05),
-        {"trained minus untrained accuracy at K/M = 0.25": gap.mean(), "bound": 0.05},
+    chosen: dict[str, Any] = {"network": "gated", "layers": 1, "inputs": inputs}
+    untrained = partial(of_routes, "untrained", inputs=inputs)
+    return all_of(
+        for_all("K", lambda K: untrained(K) <= NEAR_CHANCE, among=within(0, 0.1), **chosen),
+        for_all("K", lambda K: untrained(K) >= 0.85, among=within(0.4, 1), **chosen),
     )
 
 
-def nothing_shared(results: Results) -> Judgement:
-    runs = results.where(network="unshared")
-    matched, crossed = (runs.metric(f"{n}_accuracy").mean() for n in ("trained", "untrained"))
-    evidence = {
-        "matched (bound: at least 0.9)": matched,
-        "crossed (bound: at most 0.15)": crossed,
-        "chance": CHANCE,
-    }
-    return Judgement(bool(matched >= 0.9 and crossed <= 0.15), evidence)
+def spread(results: Results) -> float:
+    """The largest mean accuracy of trained routes over K/M minus the smallest."""
+    values = [v.mean() for v in by_fraction(shallow(results), "trained_accuracy").values()]
+    return max(values) - min(values)
+
+
+def at_a_quarter(kind: str, activation: str, learning_rate: float = 0.1) -> Quantity:
+    """Accuracy of trained or untrained routes of networks with two layers at K/M = 0.25."""
+
+    def read(results: Results) -> np.ndarray:
+        found = by_fraction(deep(results, activation, learning_rate), f"{kind}_accuracy")
+        if 0.25 not in found:
+            raise Missing("no trial with K/M = 0.25")
+        return found[0.25]
+
+    return per_seed(read, f"{kind} accuracy, {activation}")
+
+
+def leaky_transfers_earlier(learning_rate: float) -> Statement:
+    """Untrained routes are more accurate with leaky ReLU than in a linear network."""
+    leaky, linear = (
+        at_a_quarter("untrained", activation, learning_rate) for activation in ("leaky", "linear")
+    )
+    return mean(leaky - linear) > 0
 
 
 def draw_accuracy(figure, runs: Results, panel: int) -> None:
@@ -237,29 +226,37 @@ study = Study(
     claims=(
         Claim(
             "trained-routes-are-learned",
-            "Trained routes have a test accuracy of at least 0.9 at all K/M, flat within 0.05.",
+            "Trained routes have a test accuracy of at least {0} at all K/M, flat within {1}.",
             "Figures 7c, 8",
-            trained_routes_are_learned,
+            all_of(
+                for_all(
+                    "K",
+                    lambda K: of_routes("trained", K) >= 0.9,
+                    network="gated",
+                    layers=1,
+                    inputs="permuted",
+                ),
+                statistic(spread) < 0.05,
+            ),
         ),
         Claim(
             "forty-percent-permuted",
-            "With permuted pixels untrained routes are near chance at K/M = 0.1 (at most 0.15) "
-            "and at trained level from 0.4 on (at least 0.85).",
+            "With permuted pixels untrained routes are near chance at K/M = 0.1 (at most {0}) "
+            "and at trained level from 0.4 on (at least {1}).",
             "Figures 7c, 8",
             forty_percent("permuted"),
         ),
         Claim(
             "forty-percent-rotated",
-            "With rotated images untrained routes are near chance at K/M = 0.1 (at most 0.15) "
-            "and at trained level from 0.4 on (at least 0.85).",
+            "With rotated images untrained routes are near chance at K/M = 0.1 (at most {0}) "
+            "and at trained level from 0.4 on (at least {1}).",
             "Figure 8",
             forty_percent("rotated"),
         ),
         Claim(
             "leaky-transfers-earlier",
             "With leaky ReLU inside modules untrained routes work earlier than in a linear "
-            "network of the same depth: they are more accurate at K/M = 0.25 (95 % interval of "
-            "the paired difference above 0).",
+            "network of the same depth: they are more accurate at K/M = 0.25.",
             "Figure 9",
             leaky_transfers_earlier(0.1),
         ),
@@ -267,22 +264,25 @@ study = Study(
             "leaky-transfers-earlier-small-steps",
             "At a step size of 0.03, at which the linear network keeps the transfer that it has "
             "learned, untrained routes still work earlier with leaky ReLU: they are more accurate "
-            "at K/M = 0.25 (95 % interval of the paired difference above 0).",
+            "at K/M = 0.25.",
             "Figure 9",
             leaky_transfers_earlier(0.03),
         ),
         Claim(
             "leaky-threshold",
-            "With leaky ReLU untrained routes come within 0.05 of trained ones at K/M = 0.25.",
+            "With leaky ReLU untrained routes come within {0} of trained ones at K/M = 0.25.",
             "Figure 9",
-            leaky_threshold,
+            mean(at_a_quarter("trained", "leaky") - at_a_quarter("untrained", "leaky")) < 0.05,
         ),
         Claim(
             "nothing-shared-nothing-transferred",
-            "Without a shared module matched pairs are learned (at least 0.9) and crossed ones "
-            "are near chance (at most 0.15).",
+            "Without a shared module matched pairs are learned (at least {0}) and crossed ones "
+            "are near chance (at most {1}).",
             "published code",
-            nothing_shared,
+            all_of(
+                mean("trained_accuracy", network="unshared") >= 0.9,
+                mean("untrained_accuracy", network="unshared") <= NEAR_CHANCE,
+            ),
         ),
     ),
     figures=(

@@ -10,14 +10,19 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Preset,
     Recorder,
     Results,
     Source,
     Study,
+    all_of,
+    every_seed,
     figures,
+    for_all,
     grid,
+    mean,
+    per_seed,
+    ranked,
     reference,
 )
 
@@ -25,6 +30,7 @@ from . import DOCUMENT
 from .routing import draw_tiles
 
 SCALES = (0.2, 0.66, 1.12, 1.58, 2.04, 2.5)
+SMALL, LARGE, RISING = SCALES[0], SCALES[-1], SCALES[1:]
 
 
 @dataclass(frozen=True)
@@ -85,66 +91,6 @@ def trial(config: Config, key, recorder: Recorder) -> None:
 def by_scale(results: Results, metric: str) -> dict[float, np.ndarray]:
     runs = results.where(training="full")
     return {s: runs.metric(metric, sigma_0=s) for s in runs.values("sigma_0")}
-
-
-def training_succeeds(results: Results) -> Judgement:
-    errors = {s: e.mean() for s, e in by_scale(results, "trained_error").items()}
-    evidence = {"mean trained error by σ₀": list(errors.values()), "bound": 2.5}
-    return Judgement(all(e < 2.5 for e in errors.values()), evidence)
-
-
-def generalization_fails_at_large_scales(results: Results) -> Judgement:
-    errors = {s: e.mean() for s, e in by_scale(results, "untrained_error").items()}
-    scales = sorted(errors)
-    rising = [errors[s] for s in scales if s >= 0.66]
-    evidence = {
-        "mean untrained error by σ₀": [errors[s] for s in scales],
-        "untrained error at the smallest σ₀ (bound: below 3)": errors[scales[0]],
-        "untrained error at the largest σ₀ (bound: above 50)": errors[scales[-1]],
-        "monotone from 0.66 on": bool(np.all(np.diff(rising) > 0)),
-    }
-    holds = np.all(np.diff(rising) > 0) and errors[scales[0]] < 3 and errors[scales[-1]] > 50
-    return Judgement(bool(holds), evidence)
-
-
-def ends(results: Results, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """A metric at the smallest and at the largest scale."""
-    values = by_scale(results, metric)
-    return values[min(values)], values[max(values)]
-
-
-def sharing_needs_small_scales(results: Results) -> Judgement:
-    small, large = ends(results, "sharing")
-    evidence = {
-        "smallest at σ₀ = 0.2 (bound: above 0.9)": small.min(),
-        "largest at σ₀ = 2.5 (bound: below 0.2)": large.max(),
-    }
-    return Judgement(bool(np.all(small > 0.9) and np.all(large < 0.2)), evidence)
-
-
-def small_scales_wait(results: Results) -> Judgement:
-    small, large = ends(results, "delay")
-    evidence = {
-        "smallest at σ₀ = 0.2 (bound: above 0.85)": small.min(),
-        "largest at σ₀ = 2.5 (bound: below 0.2)": large.max(),
-    }
-    return Judgement(bool(np.all(small > 0.85) and np.all(large < 0.2)), evidence)
-
-
-def large_scales_are_lazy(results: Results) -> Judgement:
-    linear = results.where(training="linearised")
-    full = results.where(training="full", sigma_0=2.5).metric("half_time")
-    half = linear.metric("half_time", sigma_0=2.5)
-    left = linear.metric("loss_left", sigma_0=0.2)
-    untrained = linear.metric("untrained_error", sigma_0=2.5)
-    evidence = {
-        "half-time at σ₀ = 2.5, full and linearised": [full.mean(), half.mean()],
-        "largest difference (bound: 2 epochs)": np.abs(full - half).max(),
-        "part of the loss left by the linearised network at σ₀ = 0.2 (bound: 0.95)": left.min(),
-        "its untrained error at σ₀ = 2.5 (bound: above 50)": untrained.mean(),
-    }
-    holds = np.all(np.abs(full - half) <= 2) and np.all(left > 0.95) and untrained.mean() > 50
-    return Judgement(bool(holds), evidence)
 
 
 def draw_errors(results: Results):
@@ -230,36 +176,59 @@ study = Study(
     claims=(
         Claim(
             "training-succeeds",
-            "The mean trained error is below 2.5 at all initial scales.",
+            "The mean trained error is below {0} at all initial scales.",
             "Figure 6b",
-            training_succeeds,
+            for_all("sigma_0", lambda s: mean("trained_error", sigma_0=s) < 2.5, training="full"),
         ),
         Claim(
             "large-scales-do-not-generalize",
-            "The mean untrained error increases monotonically from σ₀ = 0.66 to 2.5; it is below "
-            "3 at 0.2 and above 50 at 2.5.",
+            "The mean untrained error is below {0} at σ₀ = 0.2 and above {1} at 2.5, and increases "
+            "monotonically from 0.66 on.",
             "Figure 6b, d",
-            generalization_fails_at_large_scales,
+            all_of(
+                mean("untrained_error", sigma_0=SMALL, training="full") < 3,
+                mean("untrained_error", sigma_0=LARGE, training="full") > 50,
+                ranked(
+                    "untrained_error", tuple({"sigma_0": s} for s in RISING[::-1]), training="full"
+                ),
+            ),
         ),
         Claim(
             "sharing-needs-small-scales",
-            "The sharing index is above 0.9 at σ₀ = 0.2 and below 0.2 at 2.5, in every run.",
+            "The sharing index is above {0} at σ₀ = 0.2 and below {1} at 2.5, in every run.",
             "Figure 6c",
-            sharing_needs_small_scales,
+            all_of(
+                every_seed("sharing", sigma_0=SMALL, training="full") > 0.9,
+                every_seed("sharing", sigma_0=LARGE, training="full") < 0.2,
+            ),
         ),
         Claim(
             "small-scales-wait",
-            "The delay index is above 0.85 at σ₀ = 0.2 (a plateau, then a drop) and below 0.2 at "
+            "The delay index is above {0} at σ₀ = 0.2 (a plateau, then a drop) and below {1} at "
             "2.5 (decay from the start), in every run.",
             "Figure 6a",
-            small_scales_wait,
+            all_of(
+                every_seed("delay", sigma_0=SMALL, training="full") > 0.85,
+                every_seed("delay", sigma_0=LARGE, training="full") < 0.2,
+            ),
         ),
         Claim(
             "large-scales-are-lazy",
-            "At σ₀ = 2.5 the linearised network halves its loss within 2 epochs of the full one "
-            "and does not generalize; at 0.2 it does not learn.",
+            "At σ₀ = 2.5 the linearised network halves its loss within {0} epochs of the full one "
+            "and does not generalize (untrained error above {1}); at 0.2 it is left with more than "
+            "{2:%} of the loss.",
             "Section 4.3",
-            large_scales_are_lazy,
+            all_of(
+                every_seed(
+                    abs(
+                        per_seed("half_time", training="full", sigma_0=LARGE)
+                        - per_seed("half_time", training="linearised", sigma_0=LARGE)
+                    )
+                )
+                <= 2,
+                mean("untrained_error", training="linearised", sigma_0=LARGE) > 50,
+                every_seed("loss_left", training="linearised", sigma_0=SMALL) > 0.95,
+            ),
         ),
     ),
     figures=(
