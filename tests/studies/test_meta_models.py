@@ -42,7 +42,7 @@ def test_a_model_of_ones_own_breaks_no_claim_and_no_figure(name):
     study, found = results(name, measured, curve=curves, overrides={"model": OWN})
     assert found.values("model") == [SHOWN]
     for claim in study.claims:
-        tried(claim.check, found)
+        tried(claim.check.judge, found)
     for figure in study.figures:
         tried(figure.draw, found)
 

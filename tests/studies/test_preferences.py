@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
-from made_up import results, settings_are
+from made_up import judged, results, settings_are
 
 from recombine._spec import spec_name
 from recombine.studies.meta_models import (
@@ -27,7 +27,7 @@ def with_loss(losses):
 
 def verdicts(name, losses):
     study, found = results(name, with_loss(losses))
-    return {claim.name: claim.check(found).holds for claim in study.claims}
+    return {claim.name: judged(study, found, claim.name).holds for claim in study.claims}
 
 
 def as_in_figure_4c(config):

@@ -1,5 +1,6 @@
 """The models of the meta-learning studies: their names, their tables of settings, their figures."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -14,6 +15,8 @@ MAML = specs.MAMLSpec.name
 HYPERNETWORKS = (LINEAR, NONLINEAR)
 MONOLITHIC = (ANIL, MAML)
 MODELS = HYPERNETWORKS + MONOLITHIC
+PAIRS = tuple(itertools.product(HYPERNETWORKS, MONOLITHIC))
+"""Every hypernetwork with every monolithic model."""
 TITLES = {
     LINEAR: "Linear hypernetwork",
     NONLINEAR: "Nonlinear hypernetwork",

@@ -1,18 +1,26 @@
 """Figures 4E, 4F, A9 and A10: held-out goals, by model and support."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Missing,
+    Quantity,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
     figures,
     grid,
+    mean,
+    per_seed,
+    statistic,
 )
 from recombine.lab.results import Record
 
@@ -22,7 +30,7 @@ from ..meta_models import (
     LINEAR,
     MAML,
     MODELS,
-    MONOLITHIC,
+    PAIRS,
     WIDTH,
     draw_learning,
     draw_models,
@@ -60,58 +68,30 @@ def _varies(record: Record) -> bool:
     return "outer_rate" in record.condition
 
 
-def means(results: Results, metric: str, support: str = "compositional") -> dict[str, float]:
-    """The mean of `metric` by model."""
-    runs = of_table(results).where(support=support)
-    return {m: float(runs.metric(metric, model=m).mean()) for m in MODELS}
+def of_model(metric: str, model: str, support: str = "compositional") -> Quantity:
+    """A metric of the trials of a model with the size of the table."""
+
+    def read(results: Results) -> np.ndarray:
+        return of_table(results).metric(f"ood_{metric}", model=model, support=support)
+
+    return per_seed(read, f"{metric.replace('_', ' ')} of {model}, {support}")
 
 
-def above_majority(results: Results) -> Judgement:
-    accuracy, majority = (means(results, f"ood_{m}") for m in ("accuracy", "majority_accuracy"))
-    evidence = {
-        "mean accuracy on held-out goals": accuracy,
-        "always the most frequent action (bound: below each)": majority,
-    }
-    return Judgement(all(accuracy[m] > majority[m] for m in MODELS), evidence)
+def hypernetworks_lead(metric: str) -> Statement:
+    """With compositional support both hypernetworks are ahead of both monolithic models."""
+    return all_of(
+        mean(of_model(metric, modular) - of_model(metric, monolithic)) > 0
+        for modular, monolithic in PAIRS
+    )
 
 
-def interaction_inferred(results: Results) -> Judgement:
-    last = means(results, "ood_last_step")
-    worse = min(last[m] for m in HYPERNETWORKS)
-    evidence = {
-        "mean accuracy of the last step on held-out goals": last,
-        "worse hypernetwork (bound: above 0.5)": worse,
-    }
-    return Judgement(worse > 0.5, evidence)
+def hypernetworks_lose_more(metric: str) -> Statement:
+    """Without compositional support both hypernetworks lose more than both monolithic models."""
 
+    def lost(model: str) -> Quantity:
+        return of_model(metric, model) - of_model(metric, model, "non-compositional")
 
-def hypernetworks_lead(metric: str):
-    def judge(results: Results) -> Judgement:
-        found = means(results, metric)
-        lead = min(found[m] for m in HYPERNETWORKS) - max(found[m] for m in MONOLITHIC)
-        evidence = {
-            "mean on held-out goals": found,
-            "worse hypernetwork minus better monolithic model (bound: above 0)": lead,
-        }
-        return Judgement(lead > 0, evidence)
-
-    return judge
-
-
-def hypernetworks_lose_more(metric: str):
-    def judge(results: Results) -> Judgement:
-        with_, without = (means(results, metric, support) for support in SUPPORTS)
-        drops = {m: with_[m] - without[m] for m in MODELS}
-        least = min(drops[m] for m in HYPERNETWORKS)
-        most = max(drops[m] for m in MONOLITHIC)
-        evidence = {
-            "lost on held-out goals without compositional support": drops,
-            "least of a hypernetwork (bound: above the most of a monolithic model)": least,
-            "most of a monolithic model": most,
-        }
-        return Judgement(least > most, evidence)
-
-    return judge
+    return all_of(mean(lost(modular) - lost(monolithic)) > 0 for modular, monolithic in PAIRS)
 
 
 def best_rate(results: Results, model: str, embedding: int, width: int) -> Results:
@@ -122,26 +102,16 @@ def best_rate(results: Results, model: str, embedding: int, width: int) -> Resul
     return max(rates, key=lambda r: r.metric("ood_accuracy").mean())
 
 
-def size_matters_little(results: Results) -> Judgement:
+def spread_over_sizes(results: Results, model: str) -> float:
+    """The highest mean accuracy on held-out goals over all sizes of a model, minus the lowest."""
     sizes = of_sizes(results)
-    spread: dict[str, float] = {}
-    found: dict[str, float] = {}
-    for model in HYPERNETWORKS:
-        of_model = sizes.where(model=model)
-        accuracy = {
-            f"{title_of(model)}, embedding {e}, width {w}": float(
-                best_rate(sizes, model, e, w).metric("ood_accuracy").mean()
-            )
-            for e in of_model.values(EMBEDDING)
-            for w in of_model.values(WIDTH)
-        }
-        found |= accuracy
-        spread[model] = max(accuracy.values()) - min(accuracy.values())
-    evidence = {
-        "mean accuracy on held-out goals": found,
-        "largest minus smallest (bound: at most 0.1)": spread,
-    }
-    return Judgement(max(spread.values()) <= 0.1, evidence)
+    of_model = sizes.where(model=model)
+    accuracy = [
+        float(best_rate(sizes, model, embedding, width).metric("ood_accuracy").mean())
+        for embedding in of_model.values(EMBEDDING)
+        for width in of_model.values(WIDTH)
+    ]
+    return max(accuracy) - min(accuracy)
 
 
 def draw_support(metric: str, y: str):
@@ -218,49 +188,54 @@ study = Study(
             "With compositional support every model is more accurate on held-out goals than the "
             "most frequent action is.",
             "beyond the paper",
-            above_majority,
+            all_of(
+                mean(of_model("accuracy", m) - of_model("majority_accuracy", m)) > 0 for m in MODELS
+            ),
         ),
         Claim(
             "interaction-inferred",
             "With compositional support both hypernetworks choose the right interaction at the "
-            "target of more than half of the held-out goals, which only the demonstration tells.",
+            "target of more than {0:%} of held-out goals, which only the demonstration tells.",
             "beyond the paper",
-            interaction_inferred,
+            all_of(mean(of_model("last_step", m)) > 0.5 for m in HYPERNETWORKS),
         ),
         Claim(
             "hypernetworks-generalize",
             "With compositional support both hypernetworks are more accurate on held-out goals "
             "than ANIL and MAML.",
             "Figure 4E",
-            hypernetworks_lead("ood_accuracy"),
+            hypernetworks_lead("accuracy"),
         ),
         Claim(
             "hypernetworks-find-whole-paths",
             "With compositional support both hypernetworks predict more whole demonstrations of "
             "held-out goals without an error than ANIL and MAML.",
             "Figure A9",
-            hypernetworks_lead("ood_exact_path"),
+            hypernetworks_lead("exact_path"),
         ),
         Claim(
             "hypernetworks-need-compositional-support",
             "Without compositional support both hypernetworks lose more accuracy on held-out goals "
             "than ANIL and MAML.",
             "Figure 4F",
-            hypernetworks_lose_more("ood_accuracy"),
+            hypernetworks_lose_more("accuracy"),
         ),
         Claim(
             "whole-paths-need-compositional-support",
             "Without compositional support both hypernetworks lose more whole demonstrations of "
             "held-out goals than ANIL and MAML.",
             "Figure A9",
-            hypernetworks_lose_more("ood_exact_path"),
+            hypernetworks_lose_more("exact_path"),
         ),
         Claim(
             "size-matters-little",
             "Over widths of 32 to 256 and embeddings of 8 to 32, the accuracy of a hypernetwork on "
-            "held-out goals varies by at most 10 points (preset paper only).",
+            "held-out goals varies by at most {0:points} (preset paper only).",
             "Figure A10",
-            size_matters_little,
+            all_of(
+                statistic(partial(spread_over_sizes, model=m), f"spread over sizes, {m}") <= 0.1
+                for m in HYPERNETWORKS
+            ),
         ),
     ),
     figures=(

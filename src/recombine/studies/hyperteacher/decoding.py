@@ -1,8 +1,24 @@
 """Figures 3C, 3D and A6: are a task's modules linearly decodable from the fast parameters?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from recombine.lab import Claim, Figure, Judgement, Missing, Results, Source, Study, figures, grid
+import numpy as np
+
+from recombine.lab import (
+    Claim,
+    Figure,
+    Missing,
+    Results,
+    Source,
+    Statement,
+    Study,
+    figures,
+    for_all,
+    grid,
+    mean,
+    paired,
+)
+from recombine.lab.vocabulary import Mean
 
 from ..meta_models import HYPERNETWORKS, LINEAR, present, title_of
 from . import DOCUMENT
@@ -33,60 +49,28 @@ def decoded(results: Results, models: Sequence[str] = HYPERNETWORKS) -> list[str
     return found
 
 
-def decodability(results: Results, support: str) -> dict[str, float]:
-    """The mean pooled R² on held-out combinations, by hypernetwork of the paper."""
-    runs = with_support(results, support)
-    found = {
-        m: float(runs.metric("decodability", model=m).mean())
-        for m in HYPERNETWORKS
-        if m in runs.values("model")
-    }
-    if not found:
-        raise Missing(f"no hypernetwork with {support} support")
-    return found
+def decodability(model: str, support: str) -> Mean:
+    """Pooled R² on held-out combinations."""
+
+    def read(results: Results) -> np.ndarray:
+        return with_support(results, support).metric("decodability", model=model)
+
+    return mean(read, f"pooled R², {model}, {support}")
 
 
-def decodable(results: Results) -> Judgement:
-    found = decodability(results, "compositional")
-    return Judgement(min(found.values()) >= 0.8, {"pooled R² (bound: at least 0.8)": found})
+def of_hypernetworks(make: Callable[[str], Statement]) -> Statement:
+    """A statement on every hypernetwork of the paper with some support that has been run."""
+    return for_all("model", make, among=HYPERNETWORKS)
 
 
-def not_decodable(results: Results) -> Judgement:
-    found = decodability(results, "non-compositional")
-    return Judgement(max(found.values()) < 0.5, {"pooled R² (bound: below 0.5)": found})
+def is_connected(results: Results, model: str) -> bool:
+    """Whether a model is a hypernetwork of the paper that has been run with connected support."""
+    return model in HYPERNETWORKS and model in results.where(support="connected").values("model")
 
 
-def disconnected_is_lower(results: Results) -> Judgement:
-    connected, disconnected = (decodability(results, s) for s in CONNECTEDNESS)
-    drops = {m: connected[m] - disconnected[m] for m in connected}
-    evidence = {
-        "pooled R² with connected support": connected,
-        "pooled R² with disconnected support": disconnected,
-        "drop (bound: at least 0.15)": drops,
-    }
-    return Judgement(min(drops.values()) >= 0.15, evidence)
-
-
-def accuracies(results: Results, name: str) -> dict[str, float]:
-    """The linear hypernetwork's mean accuracy with connected and with disconnected support."""
-    runs = {s: results.where(support=s, model=LINEAR) for s in CONNECTEDNESS}
-    return {s: float(r.metric(f"{name}_accuracy").mean()) for s, r in runs.items()}
-
-
-def disconnected_generalizes_less(results: Results) -> Judgement:
-    found = accuracies(results, "ood")
-    drop = found["connected"] - found["disconnected"]
-    evidence = {
-        "accuracy on held-out combinations": found,
-        "drop (bound: at least 0.05)": drop,
-    }
-    return Judgement(drop >= 0.05, evidence)
-
-
-def disconnected_is_easier_to_train(results: Results) -> Judgement:
-    found = accuracies(results, "test")
-    evidence = {"accuracy on trained combinations (bound: higher when disconnected)": found}
-    return Judgement(found["disconnected"] > found["connected"], evidence)
+def apart(metric: str) -> Mean:
+    """The linear hypernetwork's metric with connected support, minus that with disconnected."""
+    return paired(metric, *({"support": s} for s in CONNECTEDNESS), model=LINEAR)
 
 
 def draw_decodability(results: Results):
@@ -163,37 +147,47 @@ study = Study(
         Claim(
             "decodable",
             "With compositional support the modules of held-out combinations are decodable from "
-            "both hypernetworks: pooled R² of at least 0.8.",
+            "both hypernetworks: pooled R² of at least {0}.",
             "Figure 3C",
-            decodable,
+            of_hypernetworks(lambda model: decodability(model, "compositional") >= 0.8),
         ),
         Claim(
             "not-decodable",
             "Without compositional support the modules of held-out combinations are not decodable "
-            "from either hypernetwork: pooled R² below 0.5.",
+            "from either hypernetwork: pooled R² below {0}.",
             "Figure 3C",
-            not_decodable,
+            of_hypernetworks(lambda model: decodability(model, "non-compositional") < 0.5),
         ),
         Claim(
             "disconnected-is-lower",
             "With disconnected support the pooled R² is lower than with connected support, by at "
-            "least 0.15.",
+            "least {0}.",
             "Figure 3D",
-            disconnected_is_lower,
+            for_all(
+                "model",
+                lambda model: (
+                    mean(
+                        decodability(model, "connected").quantity
+                        - decodability(model, "disconnected").quantity
+                    )
+                    >= 0.15
+                ),
+                among=is_connected,
+            ),
         ),
         Claim(
             "disconnected-generalizes-less",
             "The linear hypernetwork is less accurate on the same held-out combinations when "
-            "the trained ones are disconnected, by at least 5 points.",
+            "the trained ones are disconnected, by at least {0:points}.",
             "Figure 3D",
-            disconnected_generalizes_less,
+            apart("ood_accuracy") >= 0.05,
         ),
         Claim(
             "disconnected-is-easier-to-train",
             "The linear hypernetwork is more accurate on trained combinations when they are "
             "disconnected.",
             "Figure 3D",
-            disconnected_is_easier_to_train,
+            apart("test_accuracy") < 0,
         ),
     ),
     figures=(

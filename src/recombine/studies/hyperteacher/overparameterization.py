@@ -1,9 +1,19 @@
 """Figure 3F: how large should the student be?"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from recombine.lab import Claim, Figure, Judgement, Results, Source, Study, figures, grid
+from recombine.lab import (
+    Claim,
+    Figure,
+    Results,
+    Source,
+    Study,
+    figures,
+    grid,
+    statistic,
+)
 
 from ..meta_models import EMBEDDING, HYPERNETWORKS, LINEAR, WIDTH, present, sized, title_of
 from . import DOCUMENT
@@ -48,24 +58,10 @@ def named(found: Mapping[tuple[float, int], Any]) -> dict[str, Any]:
     return {f"{f:g} M, {w} units": v for (f, w), v in found.items()}
 
 
-def too_small(results: Results) -> Judgement:
+def below_the_best(results: Results, size: Callable) -> float:
+    """By how much the smallest or the largest student is worse than the best one."""
     found = accuracies(results)
-    evidence = {
-        "mean accuracy by embedding and width": named(found),
-        "smallest": found[min(found)],
-        "best (bound: 0.02 above the smallest)": max(found.values()),
-    }
-    return Judgement(found[min(found)] < max(found.values()) - 0.02, evidence)
-
-
-def too_large(results: Results) -> Judgement:
-    found = accuracies(results)
-    evidence = {
-        "mean accuracy by embedding and width": named(found),
-        "largest": found[max(found)],
-        "best (bound: 0.02 above the largest)": max(found.values()),
-    }
-    return Judgement(found[max(found)] < max(found.values()) - 0.02, evidence)
+    return max(found.values()) - found[size(found)]
 
 
 def draw_sizes(results: Results):
@@ -117,16 +113,16 @@ study = Study(
         Claim(
             "too-small",
             "A student of the teacher's own size is worse on held-out combinations than the best "
-            "one, by at least 2 points.",
+            "one, by more than {0:points}.",
             "Figure 3F",
-            too_small,
+            statistic(partial(below_the_best, size=min), "best minus smallest") > 0.02,
         ),
         Claim(
             "too-large",
-            "The largest student is worse on held-out combinations than the best one, by at least "
-            "2 points.",
+            "The largest student is worse on held-out combinations than the best one, by more than "
+            "{0:points}.",
             "Figure 3F",
-            too_large,
+            statistic(partial(below_the_best, size=max), "best minus largest") > 0.02,
         ),
     ),
     figures=(Figure("sizes", "Accuracy by size of the student", "Figure 3F.", draw_sizes),),

@@ -4,21 +4,23 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Results,
     Source,
     Study,
+    all_of,
     figures,
     grid,
+    mean,
+    paired,
     reference,
 )
+from recombine.lab.vocabulary import Mean
 
 from ..meta_models import (
     ANIL,
-    HYPERNETWORKS,
     LINEAR,
     MODELS,
-    MONOLITHIC,
+    PAIRS,
     TITLES,
     draw_learning,
     draw_models,
@@ -30,59 +32,12 @@ SUPPORTS = ("compositional", "non-compositional")
 SMOKE_DROP = {"support": "non-compositional", "model": LINEAR}
 
 
-def held_out_accuracy(results: Results, support: str) -> dict[str, float]:
-    """The mean accuracy on held-out combinations, by model."""
-    runs = results.where(support=support)
-    return {m: float(runs.metric("ood_accuracy", model=m).mean()) for m in MODELS}
+WITH, WITHOUT = ({"support": support} for support in SUPPORTS)
 
 
-def hypernetworks_generalize(results: Results) -> Judgement:
-    accuracy = held_out_accuracy(results, "compositional")
-    lead = min(accuracy[m] for m in HYPERNETWORKS) - max(accuracy[m] for m in MONOLITHIC)
-    evidence = {
-        "mean accuracy on held-out combinations": accuracy,
-        "worse hypernetwork minus better monolithic model (bound: at least 0.08)": lead,
-    }
-    return Judgement(lead >= 0.08, evidence)
-
-
-def linear_needs_compositional_support(results: Results) -> Judgement:
-    with_, without = (held_out_accuracy(results, support) for support in SUPPORTS)
-    drop = with_[LINEAR] - without[LINEAR]
-    evidence = {
-        "mean accuracy of the linear hypernetwork, with and without compositional support": [
-            with_[LINEAR],
-            without[LINEAR],
-        ],
-        "drop (bound: at least 0.15)": drop,
-        "ANIL without compositional support (bound: above the linear hypernetwork)": without[ANIL],
-    }
-    return Judgement(drop >= 0.15 and without[LINEAR] < without[ANIL], evidence)
-
-
-def crossover(results: Results) -> Judgement:
-    accuracy = held_out_accuracy(results, "non-compositional")
-    best = max(accuracy[m] for m in HYPERNETWORKS)
-    worst = min(accuracy[m] for m in MONOLITHIC)
-    evidence = {
-        "mean accuracy on held-out combinations": accuracy,
-        "better hypernetwork": best,
-        "worse monolithic model (bound: above it)": worst,
-    }
-    return Judgement(best < worst, evidence)
-
-
-def monolithic_change_little(results: Results) -> Judgement:
-    with_, without = (held_out_accuracy(results, support) for support in SUPPORTS)
-    drops = {m: with_[m] - without[m] for m in MODELS}
-    most = max(drops[m] for m in MONOLITHIC)
-    least = min(drops[m] for m in HYPERNETWORKS)
-    evidence = {
-        "accuracy lost without compositional support": drops,
-        "most of a monolithic model (bound: below half the least of a hypernetwork)": most,
-        "least of a hypernetwork": least,
-    }
-    return Judgement(most < least / 2, evidence)
+def lost(model: str) -> Mean:
+    """Accuracy on held-out combinations with compositional support, minus that without it."""
+    return paired("ood_accuracy", WITH, WITHOUT, f"lost by {model}", model=model)
 
 
 def draw_accuracy(results: Results):
@@ -147,31 +102,40 @@ study = Study(
     claims=(
         Claim(
             "hypernetworks-generalize",
-            "With compositional support both hypernetworks are at least 8 points more accurate "
+            "With compositional support both hypernetworks are at least {0:points} more accurate "
             "on held-out combinations than ANIL and MAML.",
             "Figure 3B, Table A6",
-            hypernetworks_generalize,
+            all_of(
+                paired("ood_accuracy", modular, monolithic, **WITH) >= 0.08
+                for modular, monolithic in PAIRS
+            ),
         ),
         Claim(
             "linear-needs-compositional-support",
-            "Without compositional support the linear hypernetwork falls at least 15 points below "
+            "Without compositional support the linear hypernetwork falls at least {0:points} below "
             "its own accuracy with it, and below ANIL.",
             "Figure 3B",
-            linear_needs_compositional_support,
+            all_of(lost(LINEAR) >= 0.15, paired("ood_accuracy", LINEAR, ANIL, **WITHOUT) < 0),
         ),
         Claim(
             "crossover",
             "Without compositional support both hypernetworks are less accurate on held-out "
             "combinations than both monolithic models.",
             "Figure 3B",
-            crossover,
+            all_of(
+                paired("ood_accuracy", modular, monolithic, **WITHOUT) < 0
+                for modular, monolithic in PAIRS
+            ),
         ),
         Claim(
             "monolithic-change-little",
             "Monolithic models lose less than half as much without compositional support as "
             "either hypernetwork.",
             "Figure 3B",
-            monolithic_change_little,
+            all_of(
+                mean(lost(monolithic).quantity - 0.5 * lost(modular).quantity) < 0
+                for modular, monolithic in PAIRS
+            ),
         ),
     ),
     figures=(
