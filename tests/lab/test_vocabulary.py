@@ -108,6 +108,15 @@ def test_conditions_with_different_numbers_of_seeds_are_not_paired():
         (paired("a", "new", "old") > 0).judge(fewer)
 
 
+def test_several_trials_of_a_seed_count_once():
+    found = by_model(one=VALUES - 0.5, two=VALUES + 0.5)
+    ours = mean("a").estimate(found)
+    assert (ours.n, ours.value) == (4, pytest.approx(VALUES.mean()))
+    assert ours.deviation == pytest.approx(VALUES.std(ddof=1))
+    assert verdict(share(per_seed("a") > 1.0) >= 0.2, found) == "undecided"
+    assert verdict(every_seed("a") > 0.5, found) == "fails"
+
+
 def test_one_bad_seed_refutes_a_statement_on_every_seed():
     assert verdict(every_seed("a") < 1.3, with_values(VALUES)) == "holds"
     assert verdict(every_seed("a") < 1.2, with_values(VALUES)) == "fails"

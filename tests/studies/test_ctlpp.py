@@ -9,7 +9,7 @@ from made_up import judged, results
 
 from recombine import tasks
 from recombine.lab import Recorder
-from recombine.lab.claims import Missing
+from recombine.lab.claims import Missing, judge
 from recombine.lab.settings import from_plain
 from recombine.models import specs
 from recombine.studies.ctlpp import overlap, pattern_trial, patterns, representations, symbols
@@ -71,9 +71,11 @@ def test_runs_that_learned_nothing_do_not_count_but_are_reported():
         bad = {"iid": 0.25, "ood": 0.25} if config.model.name == "ctlpp-ndr" and seed == 1 else {}
         return as_published(config, seed) | bad
 
-    judgement = judged(*results(PATTERNS, one_at_chance), "iid-is-learned")
-    assert judgement.holds
-    assert judgement.evidence["runs that count"]["NDR, A"] == "2 of 3"
+    study, found = results(PATTERNS, one_at_chance)
+    judged_learned = judge(study.claims[0], PATTERNS, found)
+    assert judged_learned.verdict == "holds"
+    share = judged_learned.evidence["share of runs that learned anything"]
+    assert share == pytest.approx(1 - 2 / 18)
     nothing = changed(as_published, {"iid": 0.25}, model="ctlpp-ndr", variant="A")
     with pytest.raises(Missing, match="no NDR with variant=A learned anything"):
         judged(*results(PATTERNS, nothing), "iid-is-learned")
@@ -125,10 +127,9 @@ def test_runs_on_overlap_that_learned_nothing_do_not_count():
         bad = {"iid": 0.25, "ood": 0.0} if config.overlap == 12 and seed == 1 else {}
         return as_in_figure_6_4(config, seed) | bad
 
-    judgement = judged(*results(OVERLAP, one_at_chance), "overlap-helps")
-    (difference,) = (v for k, v in judgement.evidence.items() if k.startswith("difference"))
+    (difference,) = judged(*results(OVERLAP, one_at_chance), "overlap-helps").evidence.values()
     assert difference["n"] == 2
-    assert difference["paired difference"] == pytest.approx(0.6)
+    assert difference["mean"] == pytest.approx(0.6)
     for claim in ("more-functions-help", "only-full-overlap-suffices"):
         assert judged(*results(OVERLAP, one_at_chance), claim).holds
     nothing = changed(as_in_figure_6_4, {"iid": 0.25}, overlap=12, shared=4)
@@ -161,8 +162,11 @@ def test_figures_of_overlap_are_drawn_with_gaps_where_nothing_was_run():
 def test_every_claim_on_representations_is_judged_by_a_run_of_networks_made_by_hand():
     study, found = by_hand()
     for claim in study.claims:
-        judgement = claim.check(found)
-        assert judgement.holds, (claim.name, judgement.evidence)
+        finding = claim.check.judge(found)
+        # Two seeds are few for what is at chance.
+        exact = claim.name in ("two-codes-cluster", "one-code-does-not", "more-alike-within-groups")
+        expected = {"holds"} if exact else {"holds", "undecided"}
+        assert finding.verdict in expected, (claim.name, finding.evidence)
     by_hand_alone = [f for f in study.figures if not f.name.startswith("trained")]
     for figure in by_hand_alone:
         assert figure.draw(found).data
@@ -175,14 +179,22 @@ def by_hand():
 
     study = load(REPRESENTATIONS)
     records = []
-    for trial in study.trials("laptop", seeds=1, overrides={"tested": 400}):
+    for trial in study.trials("laptop", seeds=2, overrides={"tested": 400}):
         config, recorder = from_plain(study.config, trial.config), Recorder()
-        representations.trial(config, jax.random.key(7), recorder)
-        arrays = recorder.arrays
+        representations.trial(config, jax.random.key(7 + trial.seed), recorder)
         records.append(
-            Record(trial.id, dict(trial.condition), trial.config, 0, recorder.metrics, 1, 0,
-                   recorder.curves.__getitem__, arrays.__getitem__)
-        )  # fmt: skip
+            Record(
+                trial.id,
+                dict(trial.condition),
+                trial.config,
+                trial.seed,
+                recorder.metrics,
+                1,
+                0,
+                recorder.curves.__getitem__,
+                recorder.arrays.__getitem__,
+            )
+        )
     return study, Results(REPRESENTATIONS, "laptop", {}, tuple(records))
 
 
@@ -270,7 +282,8 @@ def test_compatibility_needs_two_clusters():
 
     study, found = results(REPRESENTATIONS, exactly, array=without)
     assert symbols.compatibility(found) is None
-    assert not judged(study, found, "half-a-group").holds
+    with pytest.raises(Missing, match="two clusters"):
+        judged(study, found, "half-a-group")
     _, found = results(REPRESENTATIONS, exactly, array=maps_of)
     half = representations.hand_made(found, "half a group")
     np.testing.assert_allclose(symbols.compatibility(half), [[1, 0.125], [1, 1]])

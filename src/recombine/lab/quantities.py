@@ -33,7 +33,7 @@ class Quantity:
     """What it is, for people to read."""
 
     def __call__(self, results: "Results") -> np.ndarray:
-        """The values, ordered by seed: `[seeds]`."""
+        """The values, ordered by seed: `[seeds]`, or more if a seed has several trials."""
         values = np.asarray(self.read(results), float)
         if values.ndim != 1:
             raise ValueError(f"{self.label}: one value per seed is needed, not {values.shape}")
@@ -170,6 +170,16 @@ def along(
     if len({len(one) for one in found}) != 1:
         raise Missing(f"not every {axis} has the same seeds")
     return places, np.array(found)
+
+
+def by_seed(quantity: Quantity, results: "Results") -> np.ndarray:
+    """The values of every seed: `[seeds, trials of each]`."""
+    values, seeds = quantity(results), len(results.seeds)
+    if len(values) <= seeds:  # some seeds may have none
+        return values[:, None]
+    if len(values) % seeds:
+        raise Missing(f"{quantity.label} has {len(values)} values of {seeds} seeds")
+    return values.reshape(seeds, -1)
 
 
 def settings(choice: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import Missing
 from .intervals import ERROR, MOST_SEEDS, Estimate, share_limits
-from .quantities import Quantity
+from .quantities import Quantity, by_seed
 
 if TYPE_CHECKING:
     from .results import Results
@@ -169,7 +169,7 @@ class ShareOfSeeds(Statement):
         return (self.bound,)
 
     def judge(self, results: "Results", error: float = ERROR) -> Finding:
-        values = self.quantity(results) != 0
+        values = (by_seed(self.quantity, results) != 0).all(axis=1)
         n, true = len(values), int(values.sum())
         if not n:
             raise Missing(f"{self.quantity.label} has no value")

@@ -21,7 +21,7 @@ import numpy as np
 
 from .errors import Missing
 from .intervals import Estimate
-from .quantities import Quantity, Values, What, along, name_of, per_seed, settings
+from .quantities import Quantity, Values, What, along, by_seed, name_of, per_seed, settings
 from .statements import AllOf, AnyOf, Between, EveryValue, ForAll, OneSided, ShareOfSeeds, Statement
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Mean(AbstractEstimator):
         return self.quantity.label
 
     def estimate(self, results: "Results") -> Estimate:
-        return Estimate.of_mean(self.quantity(results))
+        return Estimate.of_mean(by_seed(self.quantity, results).mean(axis=1))
 
     def _compared(self, sign: str, other: Any) -> Statement:
         if isinstance(other, Mean):  # seed by seed

@@ -1,5 +1,6 @@
 """Figures 6.4, E.3 and E.4: how much two groups of functions must share to be recombined."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,19 +8,20 @@ import numpy as np
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
     Results,
     Source,
     Study,
+    all_of,
     figures,
-    paired_difference,
+    mean,
 )
 
 from ..data_router.paper import network_of
 from . import DOCUMENT
 from .pattern_trial import (
+    CONVERGED,
     PAPER_NAMES,
     Config,
     as_published,
@@ -29,18 +31,10 @@ from .pattern_trial import (
     title,
     trial,
 )
-from .patterns import AS_PUBLISHED, ROUTER, SMALL_LSTM, SMOKE, by_seed, converged
+from .patterns import AS_PUBLISHED, ROUTER, SMALL_LSTM, SMOKE, by_seed, converged, differences
 
 SUFFICES = 0.98
 """OOD accuracy from which on groups are recombined."""
-
-
-def gain(most: np.ma.MaskedArray, least: np.ma.MaskedArray) -> dict:
-    """Their paired difference, over the seeds of which both runs count."""
-    both = ~np.ma.getmaskarray(most - least)
-    if not both.any():
-        raise Missing("no seed of which both runs learned anything")
-    return paired_difference(most[both], least[both])
 
 
 def cells(results: Results, model: str = ROUTER) -> dict[tuple[int, int], np.ma.MaskedArray]:
@@ -56,67 +50,46 @@ def pairs_of(runs: Results) -> list[tuple[int, int]]:
     return sorted({(r.config["overlap"], r.config["shared"]) for r in runs.records})
 
 
-def rises(results: Results, along: int) -> Judgement:
-    """Whether mean OOD accuracy rises from the least to the most of one quantity, in all rows."""
+def least_rise(results: Results, along: int) -> np.ndarray:
+    """OOD accuracy with the most minus that with the least of one quantity, in the row in which
+    this is least, on average."""
     found = {pair: values for pair, values in cells(results).items() if pair[0] > 0}
-    means, holds = {}, []
-    for fixed in sorted({pair[1 - along] for pair in found}):
+    rises = []
+    for fixed in {pair[1 - along] for pair in found}:
         line = [pair for pair in found if pair[1 - along] == fixed]
         if len(line) > 1:
-            least, most = (found[pick(line, key=lambda p: p[along])] for pick in (min, max))
-            holds.append(most.mean() > least.mean())
-            means[f"{('shared', 'overlap')[along]}={fixed}"] = gain(most, least)
-    if not holds:
+            most, least = (found[pick(line, key=lambda p: p[along])] for pick in (max, min))
+            rises.append(differences(most, least))
+    if not rises:
         raise Missing("there is no sweep along this axis")
-    evidence = {
-        "most minus least (bound: above 0)": means,
-        "OOD accuracy by (overlap, shared)": {str(p): v.mean() for p, v in found.items()},
-    }
-    return Judgement(all(holds), evidence)
+    return min(rises, key=np.mean)
 
 
-def learned(results: Results) -> Judgement:
-    runs = results.where(model=ROUTER)
-    counts = converged(results, "iid", ROUTER)
-    evidence = {
-        "mean IID accuracy (bound: at least 0.98)": counts.mean(),
-        "runs that learned anything": f"{len(counts)} of {len(runs.records)}",
-    }
-    return Judgement(bool(counts.mean() >= 0.98), evidence)
-
-
-def overlap_helps(results: Results) -> Judgement:
+def by_overlap(results: Results) -> np.ndarray:
+    """OOD accuracy with the largest overlap minus that without overlap."""
     found = cells(results)
     most, none = max(found), min(found)
     if none[0] != 0:
         raise Missing("no run is without overlap")
-    difference = gain(found[most], found[none])
-    evidence = {
-        f"OOD accuracy with {most[0]} functions on {most[1]} symbols": found[most].mean(),
-        "OOD accuracy without overlap": found[none].mean(),
-        "difference (bound: at least 0.3)": difference,
-    }
-    return Judgement(difference["paired difference"] >= 0.3, evidence)
+    return differences(found[most], found[none])
 
 
-def more_functions_help(results: Results) -> Judgement:
-    return rises(results, 0)
-
-
-def more_symbols_help(results: Results) -> Judgement:
-    return rises(results, 1)
-
-
-def only_full_overlap_suffices(results: Results) -> Judgement:
+def with_most(results: Results) -> np.ndarray:
+    """OOD accuracy with the largest overlap."""
     found = cells(results)
-    most = max(found)
-    others = {str(p): values.mean() for p, values in found.items() if p != most}
-    evidence = {
-        f"OOD accuracy at {most} (bound: at least {SUFFICES:g})": found[most].mean(),
-        f"elsewhere (bound: below {SUFFICES:g})": others,
-    }
-    holds = found[most].mean() >= SUFFICES and max(others.values()) < SUFFICES
-    return Judgement(bool(holds), evidence)
+    return found[max(found)].compressed()
+
+
+def best_elsewhere(results: Results) -> np.ndarray:
+    """OOD accuracy in the best of all other cells."""
+    found = cells(results)
+    del found[max(found)]
+    return max((values.compressed() for values in found.values()), key=np.mean)
+
+
+def share_that_learned(results: Results) -> np.ndarray:
+    """1 for every run that learned anything, and 0 for the others."""
+    return results.metric("iid", model=ROUTER) > CONVERGED
 
 
 def draw_sweep(results: Results):
@@ -235,37 +208,38 @@ study = Study(
     claims=(
         Claim(
             "iid-is-learned",
-            "IID accuracy of the NDR is at least 0.98, on average over runs that learned anything "
+            "IID accuracy of the NDR is at least {0}, on average over runs that learned anything "
             "(IID accuracy above 0.5).",
             "Section 6.3.2",
-            learned,
+            mean(lambda results: converged(results, "iid", ROUTER), "IID accuracy") >= 0.98,
+            context={"share of runs that learned anything": share_that_learned},
         ),
         Claim(
             "overlap-helps",
-            "OOD accuracy of the NDR is higher with the largest overlap than with none, by 0.3 or "
+            "OOD accuracy of the NDR is higher with the largest overlap than with none, by {0} or "
             "more.",
             "Figure 6.4; none is not in the paper",
-            overlap_helps,
+            mean(by_overlap) >= 0.3,
         ),
         Claim(
             "more-functions-help",
             "For each number of shared symbols, mean OOD accuracy of the NDR is higher with the "
             "most overlapping functions than with the fewest.",
             "Figure 6.4",
-            more_functions_help,
+            mean(partial(least_rise, along=0), "rise with functions") > 0,
         ),
         Claim(
             "more-symbols-help",
             "For each number of overlapping functions, mean OOD accuracy of the NDR is higher with "
             "the most shared symbols than with the fewest.",
             "Figure 6.4",
-            more_symbols_help,
+            mean(partial(least_rise, along=1), "rise with symbols") > 0,
         ),
         Claim(
             "only-full-overlap-suffices",
-            "Mean OOD accuracy of the NDR reaches 0.98 with the largest overlap, and nowhere else.",
+            "Mean OOD accuracy of the NDR reaches {0} with the largest overlap, and nowhere else.",
             "Section 6.3.2",
-            only_full_overlap_suffices,
+            all_of(mean(with_most) >= SUFFICES, mean(best_elsewhere) < SUFFICES),
         ),
     ),
     figures=(

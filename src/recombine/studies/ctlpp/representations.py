@@ -10,13 +10,19 @@ import numpy as np
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
+    Quantity,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
+    every_seed,
+    exact,
     figures,
+    mean,
+    per_seed,
 )
 
 from . import DOCUMENT
@@ -35,105 +41,40 @@ def hand_made(results: Results, network: str, **condition) -> Results:
     return results.where(network=network, noise=0.0, **condition)
 
 
-def two_codes_cluster(results: Results) -> Judgement:
-    runs = hand_made(results, "two codes")
-    agreement, clusters = runs.metric("lowest_rand_index"), runs.metric("most_clusters")
-    evidence = {
-        "lowest adjusted Rand index of clusters and groups (bound: 1)": agreement.min(),
-        "most clusters of a symbol": clusters.max(),
-    }
-    return Judgement(bool(agreement.min() == 1), evidence)
+ONE, TWO, HALF = (
+    {"network": network, "noise": 0.0} for network in ("one code", "two codes", "half a group")
+)
+WAYS = tuple(f"{first}_to_{second}" for first in "ab" for second in "ab")
+"""A function of which group reads what one of which group wrote."""
+READABLE = {"A": ("a_to_b", "b_to_a"), "R": ("a_to_a", "b_to_b")}
+"""The pairs of training, by variant."""
 
 
-def one_code_does_not(results: Results) -> Judgement:
-    runs = hand_made(results, "one code")
-    clusters, lowest = runs.metric("most_clusters"), runs.metric("lowest_cosine")
-    evidence = {
-        "most clusters of a symbol (bound: 1)": clusters.max(),
-        "lowest cosine (bound: at least 0.99)": lowest.min(),
-    }
-    return Judgement(bool(clusters.max() == 1 and lowest.min() >= 0.99), evidence)
+def all_right(metric: str, **where) -> Statement:
+    return every_seed(metric, **where).equals(1)
 
 
-def more_alike_within(results: Results) -> Judgement:
-    runs = hand_made(results, "two codes")
-    within, across = runs.metric("within"), runs.metric("across")
-    evidence = {"mean cosine within groups": within.mean(), "across groups": across.mean()}
-    return Judgement(bool((within > across).all()), evidence)
+def at_chance(metric: str, **where) -> Statement:
+    """The mean is at chance, up to a margin."""
+    return mean(per_seed(metric) - per_seed("chance"), **where).near(0, margin=NEAR_CHANCE)
 
 
-def at_chance(chance: float) -> str:
-    return f"{chance:g} ± {NEAR_CHANCE:g}"
+def of_cluster(first: int, second: int) -> Quantity:
+    """How often a function of a group reads what one of a cluster wrote, over all seeds."""
+
+    def read(results: Results) -> np.ndarray:
+        found = compatibility(results)
+        if found is None:
+            raise Missing("not all symbols have two clusters")
+        return found[first, second : second + 1]
+
+    return per_seed(read, f"cluster {first + 1} read by group {'ab'[second]}", **HALF)
 
 
-def is_near(accuracy: float, chance: float) -> bool:
-    return abs(accuracy - chance) <= NEAR_CHANCE
-
-
-def only_one_code_generalizes(results: Results) -> Judgement:
-    one, two = (hand_made(results, network) for network in ("one code", "two codes"))
-    chance = two.metric("chance").max()
-    evidence = {
-        "IID accuracy (bound: 1)": {"one code": one.metric("iid"), "two codes": two.metric("iid")},
-        "OOD accuracy, one code (bound: 1)": one.metric("ood"),
-        f"OOD accuracy, two codes (bound: mean {at_chance(chance)})": two.metric("ood"),
-    }
-    learned = min(one.metric("iid").min(), two.metric("iid").min()) == 1
-    apart = one.metric("ood").min() == 1 and is_near(two.metric("ood").mean(), chance)
-    return Judgement(bool(learned and apart), evidence)
-
-
-def codes_decide(results: Results) -> Judgement:
-    """Whether pairs of training can be read, and no others."""
-    evidence, holds = {}, True
-    for variant, trained, new in (
-        ("A", ("a_to_b", "b_to_a"), ("a_to_a", "b_to_b")),
-        ("R", ("a_to_a", "b_to_b"), ("a_to_b", "b_to_a")),
-    ):
-        runs = hand_made(results, "two codes", variant=variant)
-        chance = runs.metric("chance").max()
-        seen, unseen = (np.array([runs.metric(name) for name in names]) for names in (trained, new))
-        evidence[f"{variant}: read as in training (bound: all 1)"] = seen.min()
-        evidence[f"{variant}: read otherwise (bound: mean {at_chance(chance)})"] = unseen.mean()
-        holds &= bool(seen.min() == 1 and is_near(unseen.mean(), chance))
-    one = hand_made(results, "one code")
-    ways = [f"{first}_to_{second}" for first in "ab" for second in "ab"]
-    least = min(one.metric(way).min() for way in ways)
-    evidence["one code: all pairs (bound: 1)"] = least
-    return Judgement(holds and bool(least == 1), evidence)
-
-
-def half_a_group(results: Results) -> Judgement:
-    runs = hand_made(results, "half a group")
-    chance = runs.metric("chance").max()
-    by_cluster = compatibility(runs)
-    by_group = {way: runs.metric(way).mean() for way in ("a_to_a", "a_to_b", "b_to_a", "b_to_b")}
-    evidence = {
-        f"by clusters C1, C2 (rows) and groups a, b (bound: 1, {at_chance(chance)}; 1, 1)": (
-            by_cluster
-        ),
-        "by groups (bound: a to b between 0.4 and 0.65, all others 1)": by_group,
-    }
-    if by_cluster is None:
-        return Judgement(False, evidence)
-    read = [*by_cluster[[0, 1, 1], [0, 0, 1]], *(by_group[w] for w in by_group if w != "a_to_b")]
-    unread = is_near(by_cluster[0, 1], chance) and 0.4 <= by_group["a_to_b"] <= 0.65
-    return Judgement(bool(unread and min(read) == 1), evidence)
-
-
-def noise_makes_clusters(results: Results) -> Judgement:
-    one, two = (results.where(network=n, noise=NOISE) for n in ("one code", "two codes"))
-    evidence = {
-        "clusters of a symbol, one code (bound: at least 2)": one.metric("mean_clusters").min(),
-        "their Rand index with groups (bound: at most 0.1)": one.metric("rand_index").mean(),
-        "within minus across, one code (bound: within ±0.02)":
-            (one.metric("within") - one.metric("across")).mean(),
-        "Rand index, two codes (bound: 1)": two.metric("lowest_rand_index").min(),
-    }  # fmt: skip
-    found, agreement, apart, kept = evidence.values()
-    return Judgement(
-        bool(found >= 2 and agreement <= 0.1 and abs(apart) <= 0.02 and kept == 1), evidence
-    )
+def above_chance(results: Results) -> float:
+    """How often group b reads what the first cluster wrote, minus chance."""
+    chance = results.metric("chance", **HALF).max()
+    return float(of_cluster(0, 1)(results)[0] - chance)
 
 
 def draw_one(results: Results):
@@ -223,50 +164,78 @@ study = Study(
             "In the network with two codes the clusters of every symbol are the groups of "
             "functions.",
             "Figures 6.3 and E.6; on networks made by hand",
-            two_codes_cluster,
+            every_seed("lowest_rand_index", **TWO).equals(1),
         ),
         Claim(
             "one-code-does-not",
             "In the network with one code no symbol has clusters, and all cosines are at least "
-            "0.99.",
+            "{1}.",
             "Figure E.5; on networks made by hand",
-            one_code_does_not,
+            all_of(
+                every_seed("most_clusters", **ONE).equals(1),
+                every_seed("lowest_cosine", **ONE) >= 0.99,
+            ),
         ),
         Claim(
             "more-alike-within-groups",
             "With two codes, the mean cosine within groups is higher than across groups.",
             "Figure 6.3; on networks made by hand",
-            more_alike_within,
+            every_seed(per_seed("within", **TWO) - per_seed("across", **TWO)) > 0,
         ),
         Claim(
             "only-one-code-generalizes",
             "Both networks are right on all IID tests; the one with one code on all OOD tests, the "
-            "one with two codes at chance, to 0.05.",
+            "one with two codes at chance, to {1}.",
             "Section 6.3.1; on networks made by hand",
-            only_one_code_generalizes,
+            all_of(
+                *(all_right("iid", **code) for code in (ONE, TWO)),
+                all_right("ood", **ONE),
+                at_chance("ood", **TWO),
+            ),
         ),
         Claim(
             "codes-decide-who-reads",
             "With two codes, pairs of groups as in training are compatible without exception, and "
-            "others at chance, to 0.05; with one code all are compatible.",
+            "others at chance, to {0}; with one code all are compatible.",
             "Figure E.2; on networks made by hand",
-            codes_decide,
+            all_of(
+                *(
+                    (all_right if way in READABLE[variant] else at_chance)(
+                        way, variant=variant, **TWO
+                    )
+                    for variant in READABLE
+                    for way in WAYS
+                ),
+                *(all_right(way, **ONE) for way in WAYS),
+            ),
         ),
         Claim(
             "half-a-group",
             "If half of group a writes a code that only a reads, cluster C1 is compatible with a "
-            "and, to 0.05, at chance with b, C2 with both; by groups, a is compatible with b in "
-            "about half of the cases (0.4 to 0.65), and all else fully.",
+            "and, to {1}, at chance with b, C2 with both; by groups, a is compatible with b in "
+            "about half of the cases ({2} to {3}), and all else fully.",
             "Figure E.2; on a network made by hand",
-            half_a_group,
+            all_of(
+                *(every_seed(of_cluster(*place)).equals(1) for place in ((0, 0), (1, 0), (1, 1))),
+                exact(above_chance).equals(0, within=NEAR_CHANCE),
+                mean("a_to_b", **HALF).between(0.4, 0.65),
+                *(all_right(way, **HALF) for way in WAYS if way != "a_to_b"),
+            ),
         ),
         Claim(
             "noise-makes-clusters",
             "Noise on one code makes clusters, but not those of the groups: their adjusted Rand "
-            "index is at most 0.1, and cosines within and across groups differ by at most 0.02. "
+            "index is at most {1}, and cosines within and across groups differ by at most {2}. "
             "With two codes the clusters stay the groups.",
             "a control that the paper does not have",
-            noise_makes_clusters,
+            all_of(
+                every_seed("mean_clusters", network="one code", noise=NOISE) >= 2,
+                mean("rand_index", network="one code", noise=NOISE) <= 0.1,
+                mean(per_seed("within") - per_seed("across"), network="one code", noise=NOISE).near(
+                    0, margin=0.02
+                ),
+                every_seed("lowest_rand_index", network="two codes", noise=NOISE).equals(1),
+            ),
         ),
     ),
     figures=(

@@ -8,17 +8,24 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
     Reference,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
     figures,
+    for_all,
     grid,
+    mean,
+    paired,
+    rank_correlation,
     reference,
+    statistic,
 )
+from recombine.lab.vocabulary import Mean
 
 from . import DOCUMENT
 from .support import AS_PUBLISHED
@@ -45,48 +52,31 @@ def by_factor(results: Results, tasks: str, metric: str = "alignment") -> dict[i
     return {f: runs.metric(metric, width_factor=f, module_factor=f) for f in factors}
 
 
-def means(values: dict[int, np.ndarray]) -> dict[str, float]:
-    return {f"{factor}x": float(v.mean()) for factor, v in values.items()}
+def both(*factors: int) -> tuple[dict[str, int], ...]:
+    return tuple({"width_factor": f, "module_factor": f} for f in factors)
 
 
-def some_room_helps(tasks: str):
-    def judge(results: Results) -> Judgement:
-        alignment, loss = by_factor(results, tasks), by_factor(results, tasks, "train_loss")
-        evidence = {
-            "mean alignment (bound: higher at 2x than at 1x)": means(alignment),
-            "mean training loss": means(loss),
-        }
-        return Judgement(bool(alignment[2].mean() > alignment[1].mean()), evidence)
-
-    return judge
-
-
-def discrete_degrades(results: Results) -> Judgement:
+def at_the_largest(results: Results) -> np.ndarray:
+    """Alignment on discrete tasks at the largest factor."""
     alignment = by_factor(results, "D-conn")
-    largest = alignment[max(alignment)].mean()
-    evidence = {
-        "mean alignment": means(alignment),
-        f"at the largest factor (bound: below {HIGH:g}, and lower than at 2x)": largest,
-    }
-    return Judgement(bool(largest < HIGH and largest < alignment[2].mean()), evidence)
+    return alignment[max(alignment)]
 
 
-def continuous_stays(results: Results) -> Judgement:
-    alignment = by_factor(results, "C-conn-1")
-    lowest = min(v.mean() for factor, v in alignment.items() if factor > 1)
-    evidence = {"mean alignment": means(alignment), f"lowest above 1x (bound: {HIGH:g})": lowest}
-    return Judgement(bool(lowest >= HIGH), evidence)
+def lost_at_the_largest(results: Results) -> np.ndarray:
+    """Alignment on discrete tasks at twice the teacher's sizes, minus the largest factor's."""
+    return by_factor(results, "D-conn")[2] - at_the_largest(results)
 
 
-def disconnected_is_lower(results: Results) -> Judgement:
-    twice = both(2)[0]
-    means = {
-        tasks: results.metric("alignment", tasks=tasks, weight_decay=0.0, **twice).mean()
-        for tasks in ("D-conn", "D-disc")
-    }
-    drop = means["D-conn"] - means["D-disc"]
-    evidence = {"mean alignment at 2x": means, "drop (bound: at least 0.1)": drop}
-    return Judgement(bool(drop >= 0.1), evidence)
+def stays(factor: int) -> Statement:
+    """On continuous tasks alignment is high at a factor of neurons and modules."""
+    of_factor = {"width_factor": factor, "module_factor": factor}
+    return mean("alignment", tasks="C-conn-1", weight_decay=0.0, **of_factor) >= HIGH
+
+
+def by_room(tasks: str) -> Mean:
+    """Alignment of a student of twice the teacher's sizes, minus that of one of its own sizes."""
+    once, twice = both(1, 2)
+    return paired("alignment", twice, once, tasks=tasks, weight_decay=0.0)
 
 
 def grid_means(results: Results, metric: str) -> list[float]:
@@ -106,19 +96,12 @@ def grid_means(results: Results, metric: str) -> list[float]:
     return found
 
 
-def loss_mirrors_alignment(results: Results) -> Judgement:
-    from scipy.stats import spearmanr
-
+def mirrored(results: Results) -> float:
+    """The rank correlation of the loss on unseen mixtures and 1 − alignment, over conditions."""
     loss, alignment = (grid_means(results, m) for m in ("ood_relative", "alignment"))
     if len(loss) < 4:
         raise Missing(f"{len(loss)} conditions are too few to rank")
-    correlation = float(spearmanr(loss, 1 - np.array(alignment)).statistic)
-    evidence = {
-        "rank correlation (bound: above 0.5)": correlation,
-        "mean alignment by condition": alignment,
-        "mean relative loss on unseen mixtures": loss,
-    }
-    return Judgement(correlation > 0.5, evidence)
+    return rank_correlation(loss, 1 - np.array(alignment))
 
 
 def decayed(results: Results) -> dict[tuple[int, int], dict[float, np.ndarray]]:
@@ -141,20 +124,15 @@ def decayed(results: Results) -> dict[tuple[int, int], dict[float, np.ndarray]]:
     }
 
 
-def weight_decay_does_not_help(results: Results) -> Judgement:
-    columns = {
-        f"{m}x modules, {h}x neurons": {f"{w:g}": v.mean() for w, v in column.items()}
-        for (m, h), column in decayed(results).items()
-    }
-    values = [list(column.values()) for column in columns.values()]
-    spread = max(max(v) - min(v) for v in values)
-    highest = max(max(v) for v in values)
-    evidence = {
-        "mean alignment by weight decay": columns,
-        f"largest spread (bound: {SPREAD:g})": spread,
-        f"highest (bound: below {HIGH:g})": highest,
-    }
-    return Judgement(bool(spread <= SPREAD and highest < HIGH), evidence)
+def spread_of_decay(results: Results) -> float:
+    """The largest spread of mean alignment between strengths of weight decay."""
+    columns = [[v.mean() for v in column.values()] for column in decayed(results).values()]
+    return max(max(column) - min(column) for column in columns)
+
+
+def best_of_decay(results: Results) -> float:
+    """The highest mean alignment at the largest factors, over strengths of weight decay."""
+    return max(v.mean() for column in decayed(results).values() for v in column.values())
 
 
 def draw_factors(metric: str, label: str, log_y: bool):
@@ -197,10 +175,6 @@ def at_large_factors(weight_decay: float):
         return runs.metric("alignment", width_factor=factor, module_factor=factor)
 
     return ours
-
-
-def both(*factors: int) -> tuple[dict[str, int], ...]:
-    return tuple({"width_factor": f, "module_factor": f} for f in factors)
 
 
 SMALL = {
@@ -272,50 +246,57 @@ study = Study(
         Claim(
             "disconnected-is-lower",
             "Among students of twice the teacher's sizes, module alignment is lower by at least "
-            "0.1, on average over runs, when discrete tasks are disconnected.",
+            "{0}, on average over runs, when discrete tasks are disconnected.",
             "Figure 2B",
-            disconnected_is_lower,
+            paired(
+                "alignment",
+                {"tasks": "D-conn"},
+                {"tasks": "D-disc"},
+                weight_decay=0.0,
+                **both(2)[0],
+            )
+            >= 0.1,
         ),
         Claim(
             "some-room-helps-discrete",
             "On discrete tasks a student of twice the teacher's sizes has a higher module "
             "alignment, on average over runs, than one of the teacher's own sizes.",
             "Figure 2C",
-            some_room_helps("D-conn"),
+            by_room("D-conn") > 0,
         ),
         Claim(
             "some-room-helps-continuous",
             "On continuous tasks a student of twice the teacher's sizes has a higher module "
             "alignment, on average over runs, than one of the teacher's own sizes.",
             "Figure 2C",
-            some_room_helps("C-conn-1"),
+            by_room("C-conn-1") > 0,
         ),
         Claim(
             "discrete-degrades",
-            "On discrete tasks mean alignment at the largest factor is below 0.9, and lower than "
+            "On discrete tasks mean alignment at the largest factor is below {0}, and lower than "
             "at twice the teacher's sizes.",
             "Figure 2C, Table A1",
-            discrete_degrades,
+            all_of(mean(at_the_largest) < HIGH, mean(lost_at_the_largest) > 0),
         ),
         Claim(
             "continuous-stays",
-            "On continuous tasks mean alignment is at least 0.9 at every factor above 1.",
+            "On continuous tasks mean alignment is at least {0} at every factor above 1.",
             "Figure 2C",
-            continuous_stays,
+            for_all("width_factor", stays, among=lambda _, factor: factor > 1, tasks="C-conn-1"),
         ),
         Claim(
             "loss-mirrors-alignment",
             "Over all sizes and both kinds of tasks, the rank correlation between the loss on "
-            "unseen mixtures and 1 − alignment is above 0.5.",
+            "unseen mixtures and 1 − alignment is above {0}.",
             "Figure A2",
-            loss_mirrors_alignment,
+            statistic(mirrored, "rank correlation") > 0.5,
         ),
         Claim(
             "weight-decay-does-not-help",
-            "At the largest factors, mean alignment on discrete tasks differs by at most 0.05 "
-            "between strengths of weight decay, and is below 0.9 with all of them.",
+            "At the largest factors, mean alignment on discrete tasks differs by at most {0} "
+            "between strengths of weight decay, and is below {1} with all of them.",
             "Table A1",
-            weight_decay_does_not_help,
+            all_of(statistic(spread_of_decay) <= SPREAD, statistic(best_of_decay) < HIGH),
         ),
     ),
     figures=(
