@@ -26,6 +26,7 @@ from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_pr
 
 CONNECTEDNESS = ("connected", "disconnected")
 SUPPORTS = ("compositional", "non-compositional", *CONNECTEDNESS)
+CONNECTED, DISCONNECTED = ({"support": support} for support in CONNECTEDNESS)
 RING = {"M": 8, "K": 2}
 LONG = {"steps": 8000}
 """More steps than elsewhere: the cost of disconnected support appears late in training."""
@@ -70,7 +71,7 @@ def is_connected(results: Results, model: str) -> bool:
 
 def apart(metric: str) -> Mean:
     """The linear hypernetwork's metric with connected support, minus that with disconnected."""
-    return paired(metric, *({"support": s} for s in CONNECTEDNESS), model=LINEAR)
+    return paired(metric, CONNECTED, DISCONNECTED, model=LINEAR)
 
 
 def draw_decodability(results: Results):
