@@ -65,7 +65,7 @@ class Descent(AbstractRule[DescentState]):
 
     ```python
     rule = Descent(
-        LabelLoss(), Sampled(task, 64), adam(1e-3), key=key,
+        ScoreLoss(), Sampled(task, 64), adam(1e-3), key=key,
         measure=Accuracy({"": seen, "ood": tests}), keep=Best("ood_accuracy"), every=10,
     )
     state, curves = train(rule, rule.init(network), 200)

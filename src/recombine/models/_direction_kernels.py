@@ -51,8 +51,8 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
 class Rest(NamedTuple):
     """The feature z = x − s vᵀ: what is left of inputs without their share of a direction.
 
-    Its distances take two numbers of an input beside ‖x_i − x_j‖², s and q = x v, and ‖x_i − x_j‖²
-    is the same for all modules that see the same inputs.
+    Beside ‖x_i − x_j‖², its distances take two numbers per input, s and q = x v; ‖x_i − x_j‖² is
+    the same for all modules that see the same inputs.
     """
 
     x: Float[Array, "batch inputs"]
