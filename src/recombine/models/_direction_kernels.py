@@ -73,7 +73,7 @@ def half_distances(z: Float[Array, "batch features"]) -> Float[Array, "batch bat
     if z.shape[1] == 1:
         return 0.5 * jnp.square(z - z.T)
     norms = jnp.square(z).sum(axis=1)
-    # From inner products: one matrix product instead of a difference a pair.
+    # From inner products: one matrix product instead of one difference per pair.
     return jnp.maximum(0.5 * (norms[:, None] + norms) - z @ z.T, 0)
 
 

@@ -1,6 +1,5 @@
 """Classifiers made of modules that gates select: encoders, hidden modules, decoders."""
 
-import math
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -8,6 +7,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
+
+from ._initializers import xavier_uniform
 
 Placement = Literal["within", "between"]
 
@@ -18,7 +19,7 @@ def identity(x: Array) -> Array:
 
 
 class Layer(eqx.Module):
-    """A linear layer with bias, or a stack of M such layers, one a domain."""
+    """A linear layer with bias, or a stack of M such layers, one per domain."""
 
     weight: Float[Array, "*stack outputs inputs"]
     bias: Float[Array, "*stack outputs"]
@@ -133,7 +134,7 @@ class GatedClassifier(AbstractRouteClassifier):
 
 
 class UnsharedClassifier(AbstractRouteClassifier):
-    """A control in which nothing is shared: an encoder, a hidden module and a decoder an index.
+    """A control in which nothing is shared: encoder, hidden module and decoder for every index.
 
     The matched route (i, i) is a network of its own. The crossed route (i, j) composes encoder and
     hidden module of i with decoder j.
@@ -187,9 +188,6 @@ def _layers(
     keys = jax.random.split(key, len(sizes) - 1)
     for inputs, outputs, k in zip(sizes[:-1], sizes[1:], keys, strict=True):
         fans = outputs * (inputs + stack[0]) if stacked_fan else inputs + outputs
-        bound = gain * (6 / fans) ** 0.5
-        shape = (*stack, outputs, inputs)
-        # A flat draw compiles three times as fast as one with three axes.
-        weight = bound * jax.random.uniform(k, (math.prod(shape),), minval=-1.0).reshape(shape)
-        layers.append(Layer(weight, jnp.zeros(shape[:-1], weight.dtype)))
+        weight = xavier_uniform((*stack, outputs, inputs), fans=fans, gain=gain, key=k)
+        layers.append(Layer(weight, jnp.zeros(weight.shape[:-1], weight.dtype)))
     return tuple(layers)
