@@ -15,7 +15,7 @@ SIZES = specs.SequenceSizes(vocabulary=5, classes=4)
 SMALL = {"width": 8, "hidden": 6, "heads": 2, "layers": 3, "dropout": 0.5}
 SPECS = {
     name: kind(**SMALL, test_layers=None)
-    for name, kind in models.sequence_specs().items()
+    for name, kind in specs.sequence_specs().items()
     if issubclass(kind, specs.AbstractEncoderSpec)
 }
 """Small encoders, by name."""

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from recombine.models import GatedClassifier, UnsharedClassifier, identity
+from recombine.models import GatedClassifier, UnsharedClassifier
 
 M, INPUTS, WIDTH, CLASSES = 3, 5, 4, 6
 
@@ -76,7 +76,13 @@ def test_all_routes_at_once_agree_with_a_plain_loop(kind, layers, placement):
 @pytest.mark.usefixtures("x64")
 def test_a_network_of_identities_is_a_product_of_matrices():
     model = GatedClassifier(
-        M, INPUTS, WIDTH, CLASSES, layers_per_module=2, activation=identity, key=jax.random.key(1)
+        M,
+        INPUTS,
+        WIDTH,
+        CLASSES,
+        layers_per_module=2,
+        activation=jax.nn.identity,
+        key=jax.random.key(1),
     )
     x = np.random.default_rng(2).normal(size=(1, M, INPUTS))
     E, D = (

@@ -176,7 +176,7 @@ def test_the_nine_monolithic_networks_have_the_numbers_of_parameters_of_figure_2
     for layers, count in zip((3, 5, 7), counts, strict=True):
         network = shapes(MLP, (1, *[width] * (layers - 1), 1), uniform=True)
         assert count_parameters(network) == count
-        # A module with as many layers is the same network, once a module, and a direction more.
+        # A module with as many layers is the same network, once per module, and one more direction.
         modular = shapes(ModularRegressor.random, 10, 4, width=width, layers=layers)
         assert count_parameters(modular) == 10 * (count + 4)
 

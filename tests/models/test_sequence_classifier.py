@@ -159,7 +159,7 @@ def test_the_number_of_layers_in_tests_can_be_changed_after_training():
 
 def test_logits_are_read_from_what_represents_a_sequence():
     """For encoders, LSTMs and memory networks alike."""
-    for kind in models.sequence_specs().values():
+    for kind in specs.sequence_specs().values():
         options = {"embedding": 4, "units": 6} if not issubclass(
             kind, specs.AbstractEncoderSpec
         ) else {"width": 8, "hidden": 6, "heads": 2, "layers": 2}  # fmt: skip

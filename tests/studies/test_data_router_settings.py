@@ -88,9 +88,8 @@ def test_networks_of_different_depths_differ_in_nothing_else():
     ("study", "layers"), [("table-lookup", 1), ("arithmetic", 2), ("listops", 4)]
 )
 def test_recurrent_networks_have_the_layers_of_the_paper(study, layers):
-    for config in configs(study):
-        if "lstm" in config["model"]:
-            assert config.get("recurrent_layers", 1) == layers
+    found = {spec["spec"]: spec.get("layers") for spec in (c["model"] for c in configs(study))}
+    assert {found[name] for name in ("lstm", "bi-lstm")} == {layers}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def sampled(task, size, key):
 
 @eqx.filter_jit
 def placed(task, code, keys):
-    """One instance of a goal a key."""
+    """One instance of a goal per key."""
     return jax.vmap(lambda key: task.instance(code, key=key))(keys)
 
 

@@ -74,7 +74,7 @@ def simulate(q, M, b0, steps, rate):
     for k in q:
         R1, R2 = (np.linalg.qr(rng.normal(size=(width, width)))[0] for _ in range(2))
         blocks = M // k
-        # One input weight a domain and output block, one hidden weight a pair of blocks.
+        # One input weight per domain and output block, one hidden weight per pair of blocks.
         nets.append(
             [
                 np.tile(b0 * R1[:, :4] @ Vt, (M, blocks, 1, 1)),

@@ -33,7 +33,7 @@ def random_orthogonal(n, seed):
 
 
 def routing_problem(M, routes, *, shared=True, dedicated=False, width=8, X=None, Y=FEATURES):
-    """A routing task; its network has a shared pathway, one pathway a route, or both (mixed)."""
+    """A routing task; its network has a shared pathway, one pathway per route, or both (mixed)."""
     X = np.eye(len(Y)) if X is None else X
     widths = {f"x{i}": X.shape[1] for i in range(M)} | {f"y{j}": Y.shape[1] for j in range(M)}
     edges, gates = {}, {}

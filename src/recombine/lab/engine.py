@@ -88,7 +88,7 @@ WORKER_FLAGS = (
 
 
 def _environment() -> dict[str, str]:
-    """One thread a worker: the numbers do not depend on how many workers there are."""
+    """One thread per worker: the numbers do not depend on how many workers there are."""
     flags = os.environ.get("XLA_FLAGS", "")
     ours = {
         "XLA_FLAGS": " ".join(filter(None, (*WORKER_FLAGS, flags))),

@@ -65,7 +65,7 @@ class Descent(AbstractRule[DescentState]):
 
     ```python
     rule = Descent(
-        LabelLoss(), Sampled(task, 64), adam(1e-3), key=key,
+        ScoreLoss(), Sampled(task, 64), adam(1e-3), key=key,
         measure=Accuracy({"": seen, "ood": tests}), keep=Best("ood_accuracy"), every=10,
     )
     state, curves = train(rule, rule.init(network), 200)
@@ -86,7 +86,7 @@ class Descent(AbstractRule[DescentState]):
     - `key`: everything in step t is drawn with `jax.random.fold_in(key, t)`.
     - `measure`: what to observe of a network, `model -> dict`; of a network and what the objective
         carries, where it does. `None`: the loss of the steps, recorded as above.
-    - `keep`: which network is kept, `Last()` or `Best("a measurement")`.
+    - `keep`: which network is kept: by default the last, or `Best("a measurement")`.
     - `trainable`: what learns: a function of a leaf, or a PyTree of booleans that is a prefix of
         the model.
     - `every`: steps between two observations.

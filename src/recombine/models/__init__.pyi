@@ -22,7 +22,6 @@ from ._feed_forward import DenseFeedForward as DenseFeedForward
 from ._gated_classifier import AbstractRouteClassifier as AbstractRouteClassifier
 from ._gated_classifier import GatedClassifier as GatedClassifier
 from ._gated_classifier import UnsharedClassifier as UnsharedClassifier
-from ._gated_classifier import identity as identity
 from ._gated_linear import GatedExamples as GatedExamples
 from ._gated_linear import GatedLinearNetwork as GatedLinearNetwork
 from ._gated_linear import Graph as Graph
@@ -65,4 +64,3 @@ from ._towers import Towers as Towers
 from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
 from ._two_layer import decoupled_pathways as decoupled_pathways
 from ._two_layer import pathway_graph as pathway_graph
-from .specs import sequence_specs as sequence_specs

@@ -39,7 +39,7 @@ class BatchNormMLP(AbstractSlotClassifier):
         self.k = k
 
     def initial(self) -> tuple[Statistics, ...]:
-        """The statistics before training, one entry a hidden layer."""
+        """The statistics before training, one entry per hidden layer."""
         return self.hidden.initial()
 
     def __call__(

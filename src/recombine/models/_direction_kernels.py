@@ -51,8 +51,8 @@ class AbstractDirectionKernel(eqx.Module, Generic[Direction]):
 class Rest(NamedTuple):
     """The feature z = x − s vᵀ: what is left of inputs without their share of a direction.
 
-    Its distances take two numbers of an input beside ‖x_i − x_j‖², s and q = x v, and ‖x_i − x_j‖²
-    is the same for all modules that see the same inputs.
+    Beside ‖x_i − x_j‖², its distances take two numbers per input, s and q = x v; ‖x_i − x_j‖² is
+    the same for all modules that see the same inputs.
     """
 
     x: Float[Array, "batch inputs"]
@@ -73,7 +73,7 @@ def half_distances(z: Float[Array, "batch features"]) -> Float[Array, "batch bat
     if z.shape[1] == 1:
         return 0.5 * jnp.square(z - z.T)
     norms = jnp.square(z).sum(axis=1)
-    # From inner products: one matrix product instead of a difference a pair.
+    # From inner products: one matrix product instead of one difference per pair.
     return jnp.maximum(0.5 * (norms[:, None] + norms) - z @ z.T, 0)
 
 

@@ -1,6 +1,5 @@
 """Classifiers made of modules that gates select: encoders, hidden modules, decoders."""
 
-import math
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -9,16 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ._initializers import xavier_uniform
+
 Placement = Literal["within", "between"]
 
 
-def identity(x: Array) -> Array:
-    """The activation of a linear network."""
-    return x
-
-
 class Layer(eqx.Module):
-    """A linear layer with bias, or a stack of M such layers, one a domain."""
+    """A linear layer with bias, or a stack of M such layers, one per domain."""
 
     weight: Float[Array, "*stack outputs inputs"]
     bias: Float[Array, "*stack outputs"]
@@ -58,7 +54,7 @@ class AbstractRouteClassifier(eqx.Module):
         self, inputs: Float[Array, "batch domains inputs"]
     ) -> Float[Array, "batch domains domains classes"]:
         """The logits of route (i, j) on the inputs of domain i, at `[:, i, j]`."""
-        between = self.activation if self.placement == "between" else identity
+        between = self.activation if self.placement == "between" else jax.nn.identity
         h = between(self._module(self.hidden, between(self.encode(inputs))))
         batch, domains, width = h.shape
         first, *rest = self.decoders
@@ -66,14 +62,14 @@ class AbstractRouteClassifier(eqx.Module):
         if rest:
             # The products that follow want the output domain in front; so does this one, therefore.
             h = jnp.einsum("ni,moi->mno", h, first.weight).swapaxes(0, 1) + first.bias
-            within = self.activation if self.placement == "within" else identity
+            within = self.activation if self.placement == "within" else jax.nn.identity
             h = self._module(tuple(rest), within(h))
         else:
             h = h @ first.weight.reshape(-1, width).T + first.bias.reshape(-1)
         return h.reshape(batch, domains, domains, -1)
 
     def _module(self, layers: tuple[Layer, ...], h: Array) -> Array:
-        within = self.activation if self.placement == "within" else identity
+        within = self.activation if self.placement == "within" else jax.nn.identity
         first, *rest = layers
         h = first(h)
         for layer in rest:
@@ -102,7 +98,7 @@ class GatedClassifier(AbstractRouteClassifier):
         *,
         gain: float | Float[Array, ""] = 1.0,
         layers_per_module: int = 1,
-        activation: Callable[[Array], Array] = identity,
+        activation: Callable[[Array], Array] = jax.nn.identity,
         placement: Placement = "within",
         stacked_decoder_fan: bool = False,
         key: PRNGKeyArray,
@@ -113,7 +109,7 @@ class GatedClassifier(AbstractRouteClassifier):
         - `inputs`, `width`, `classes`: size of the input, of every hidden layer, of the output.
         - `gain`: factor of the initial weights: U(+-gain * sqrt(6 / (fan_in + fan_out))).
         - `layers_per_module`: linear layers in each encoder, hidden module and decoder.
-        - `activation`: `identity`, or a nonlinearity such as `jax.nn.leaky_relu` (slope .01).
+        - `activation`: `jax.nn.identity`, or a nonlinearity such as `jax.nn.leaky_relu`.
         - `placement`: where it is applied: `"within"` a module, between its layers; or
             `"between"` modules, after the encoder and after the hidden module.
         - `stacked_decoder_fan`: take a decoder layer's fans from the stacked tensor [M, inputs,
@@ -133,7 +129,7 @@ class GatedClassifier(AbstractRouteClassifier):
 
 
 class UnsharedClassifier(AbstractRouteClassifier):
-    """A control in which nothing is shared: an encoder, a hidden module and a decoder an index.
+    """A control in which nothing is shared: encoder, hidden module and decoder for every index.
 
     The matched route (i, i) is a network of its own. The crossed route (i, j) composes encoder and
     hidden module of i with decoder j.
@@ -154,7 +150,7 @@ class UnsharedClassifier(AbstractRouteClassifier):
         *,
         gain: float | Float[Array, ""] = 1.0,
         layers_per_module: int = 1,
-        activation: Callable[[Array], Array] = identity,
+        activation: Callable[[Array], Array] = jax.nn.identity,
         placement: Placement = "within",
         key: PRNGKeyArray,
     ):
@@ -187,9 +183,6 @@ def _layers(
     keys = jax.random.split(key, len(sizes) - 1)
     for inputs, outputs, k in zip(sizes[:-1], sizes[1:], keys, strict=True):
         fans = outputs * (inputs + stack[0]) if stacked_fan else inputs + outputs
-        bound = gain * (6 / fans) ** 0.5
-        shape = (*stack, outputs, inputs)
-        # A flat draw compiles three times as fast as one with three axes.
-        weight = bound * jax.random.uniform(k, (math.prod(shape),), minval=-1.0).reshape(shape)
-        layers.append(Layer(weight, jnp.zeros(shape[:-1], weight.dtype)))
+        weight = xavier_uniform((*stack, outputs, inputs), fans=fans, gain=gain, key=k)
+        layers.append(Layer(weight, jnp.zeros(weight.shape[:-1], weight.dtype)))
     return tuple(layers)

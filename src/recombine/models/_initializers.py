@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,11 @@ def fan_in_uniform(shape: Sequence[int], inputs: int, *, key: PRNGKeyArray) -> F
 
 
 def xavier_uniform(
-    shape: Sequence[int], *, fans: int | None = None, gain: float = 1.0, key: PRNGKeyArray
+    shape: Sequence[int],
+    *,
+    fans: int | None = None,
+    gain: float | Float[Array, ""] = 1.0,
+    key: PRNGKeyArray,
 ) -> Float[Array, "..."]:
     """Uniform numbers of standard deviation gain √(2 / fans), after Xavier Glorot.
 
@@ -27,8 +32,7 @@ def xavier_uniform(
     """
     drawn = jax.random.uniform(key, (math.prod(shape),), float, minval=-1.0)
     bound = jnp.sqrt(3 * jnp.asarray(2 / _fans(shape, fans), float))
-    drawn = (drawn * bound).reshape(shape)
-    return drawn if gain == 1 else gain * drawn
+    return gain * (drawn * bound).reshape(shape)
 
 
 def xavier_normal(
@@ -49,6 +53,22 @@ def truncated_normal(shape: Sequence[int], std: float, *, key: PRNGKeyArray) -> 
     They are not scaled up again, so that their true standard deviation is 0.88 `std`.
     """
     return std * jax.random.truncated_normal(key, -2.0, 2.0, tuple(shape), float)
+
+
+@partial(jax.jit, static_argnames="shape")
+def orthogonal(
+    shape: tuple[int, ...], scale: float | Float[Array, ""], *, key: PRNGKeyArray
+) -> Float[Array, "..."]:
+    """Random matrices, the last two axes of `shape`, all of whose singular values are `scale`.
+
+    Uniformly distributed: the QR factor of a Gaussian matrix, with the signs of R moved into Q.
+    """
+    *batch, rows, columns = shape
+    tall = (*batch, max(rows, columns), min(rows, columns))
+    # Drawn flat: XLA takes several times as long to compile draws with more axes.
+    Q, R = jnp.linalg.qr(jax.random.normal(key, (math.prod(tall),)).reshape(tall))
+    Q = Q * jnp.sign(jnp.diagonal(R, axis1=-2, axis2=-1))[..., None, :]
+    return scale * (jnp.swapaxes(Q, -1, -2) if columns > rows else Q)
 
 
 def _fans(shape: Sequence[int], fans: int | None) -> int:

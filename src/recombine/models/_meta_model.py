@@ -55,7 +55,7 @@ class AbstractMetaModel(eqx.Module, Generic[Fast]):
 
     @abstractmethod
     def features(self, x: Float[Array, "samples inputs"]) -> Float[Array, "samples features"]:
-        """What of the network does not depend on fast parameters: once a task, not once a step."""
+        """What does not depend on fast parameters, and is computed once per task."""
 
     @abstractmethod
     def network(self, fast: Fast) -> Network:

@@ -1,39 +1,17 @@
 """The routing network: input and output maps for each domain around one shared hidden map."""
 
-import math
-from functools import partial
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ._gated_linear import GatedExamples, GatedLinearNetwork, Graph
+from ._initializers import orthogonal, xavier_uniform
 
 
-@partial(jax.jit, static_argnames="shape")
-def orthogonal_weights(
-    shape: tuple[int, ...], scale: float | Float[Array, ""], *, key: PRNGKeyArray
-) -> Float[Array, "..."]:
-    """Random matrices, the last two axes of `shape`, all of whose singular values are `scale`.
-
-    Uniformly distributed: the QR factor of a Gaussian matrix, with the signs of R moved into Q.
-    """
-    *batch, rows, columns = shape
-    tall = (*batch, max(rows, columns), min(rows, columns))
-    # Drawn flat: XLA takes several times as long to compile draws with more axes.
-    Q, R = jnp.linalg.qr(jax.random.normal(key, (math.prod(tall),)).reshape(tall))
-    Q = Q * jnp.sign(jnp.diagonal(R, axis1=-2, axis2=-1))[..., None, :]
-    return scale * (jnp.swapaxes(Q, -1, -2) if columns > rows else Q)
-
-
-@partial(jax.jit, static_argnames="shape")
-def xavier_weights(
-    shape: tuple[int, ...], scale: float | Float[Array, ""], *, key: PRNGKeyArray
-) -> Float[Array, "..."]:
-    """Uniform on +-scale sqrt(6 / (rows + columns)) (Glorot), for the last two axes of `shape`."""
-    bound = scale * jnp.sqrt(6 / (shape[-1] + shape[-2]))
-    return bound * jax.random.uniform(key, (math.prod(shape),), minval=-1, maxval=1).reshape(shape)
+def _xavier(shape, scale, *, key):
+    # Leading axes are a stack of matrices, not the field of a kernel.
+    return xavier_uniform(shape, fans=sum(shape[-2:]), gain=scale, key=key)
 
 
 def _in_and_out(num_domains: int | tuple[int, int]) -> tuple[int, int]:
@@ -80,9 +58,7 @@ class RoutingNetwork(eqx.Module):
         key: PRNGKeyArray,
     ) -> "RoutingNetwork":
         """Random weights: every singular value of every matrix is `scale`, the paper's sigma_0."""
-        return cls._drawn(
-            orthogonal_weights, scale, num_domains, inputs, features, width, batch, key
-        )
+        return cls._drawn(orthogonal, scale, num_domains, inputs, features, width, batch, key)
 
     @classmethod
     def xavier(
@@ -97,7 +73,7 @@ class RoutingNetwork(eqx.Module):
         key: PRNGKeyArray,
     ) -> "RoutingNetwork":
         """Uniform Xavier weights times `scale`."""
-        return cls._drawn(xavier_weights, scale, num_domains, inputs, features, width, batch, key)
+        return cls._drawn(_xavier, scale, num_domains, inputs, features, width, batch, key)
 
     @classmethod
     def decoupled(
@@ -120,7 +96,7 @@ class RoutingNetwork(eqx.Module):
         if width < max(T.shape):
             raise ValueError(f"decoupled weights need width >= {max(T.shape)}, not {width}")
         U, _, Vt = jnp.linalg.svd(T, full_matrices=True)
-        R1, R2 = orthogonal_weights((2, *batch, width, width), 1.0, key=key)
+        R1, R2 = orthogonal((2, *batch, width, width), 1.0, key=key)
         W1 = b0 * (R1[..., :inputs] @ Vt)
         W3 = b0 * (U @ jnp.swapaxes(R2[..., :features], -1, -2))
         return cls(

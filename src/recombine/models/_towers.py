@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
-
-from ._gated_classifier import identity
 
 
 class Towers(eqx.Module):
@@ -25,7 +24,7 @@ class Towers(eqx.Module):
 
     towers: tuple[Callable[[Array], Array], ...]
     axis: int = eqx.field(static=True, default=1)
-    output: Callable[[Array], Array] = eqx.field(static=True, default=identity)
+    output: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.identity)
 
     def __call__(self, x: Float[Array, "batch ..."]) -> Float[Array, "batch outputs"]:
         """What `output` makes of the sum."""

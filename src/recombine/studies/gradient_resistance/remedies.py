@@ -23,10 +23,10 @@ from recombine.lab import (
 from . import DOCUMENT
 from .pairs_remedies import PairRemedy, remedied_pairs
 from .pairs_trial import Images
-from .toy_remedies import Remedy, remedied
+from .toy_remedies import STRENGTHS, remedied
 from .toy_trial import POINTS, STEPS
 
-IN_TOY: tuple[str, ...] = get_args(Remedy)
+IN_TOY = tuple(STRENGTHS)
 IN_IMAGES: tuple[str, ...] = get_args(PairRemedy)
 TITLES = {
     "none": "none",

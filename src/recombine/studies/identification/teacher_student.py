@@ -123,7 +123,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         config.inference_batch,
     )
     annealed = learning.Cosine(config.learning_rate, config.final_learning_rate, config.steps)
-    observation = {"every": config.every, "chunk": 5 * config.every}
+    chunk = 5 * config.every
     if config.rule == "persistent":
         copies = 1 if teacher.discrete else -(-config.num_tasks // len(masks))
         z = filter_jit(teacher.latents_of)(np.tile(masks, (copies, 1)), key=task_key)
@@ -131,7 +131,9 @@ def trial(config: Config, key, recorder: Recorder) -> None:
             teacher, z, learning.adam(annealed), config.steps, batch_size=config.batch, key=rule_key
         )
         untrained = student, jnp.tile(start, (len(z), 1))
-        end, seen = recorder.train(together, together.init(untrained), config.steps, **observation)
+        end, seen = recorder.train(
+            together, together.init(untrained), config.steps, every=config.every, chunk=chunk
+        )
         student, z_hat = end.model
         # The table has left the draw that it began with; its middle is not far from any latent.
         start = z_hat.mean(axis=0)
@@ -141,7 +143,9 @@ def trial(config: Config, key, recorder: Recorder) -> None:
             teacher, start, inference, optimizer, config.steps, num_tasks=config.num_tasks,
             key=rule_key,
         )  # fmt: skip
-        end, seen = recorder.train(anew, anew.init(student), config.steps, **observation)
+        end, seen = recorder.train(
+            anew, anew.init(student), config.steps, every=config.every, chunk=chunk
+        )
         student = end.model
         z = filter_jit(teacher.latents)(10 * len(start), key=task_key)
         z_hat = learning.infer_latents(inference, student, teacher, z, start, key=test_key)

@@ -89,7 +89,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         images.classes,
         gain=config.gain,
         layers_per_module=config.layers,
-        activation=jax.nn.leaky_relu if config.activation == "leaky" else models.identity,
+        activation=jax.nn.leaky_relu if config.activation == "leaky" else jax.nn.identity,
         key=weight_key,
     )
     if config.network == "gated":
