@@ -1,7 +1,7 @@
 """Results: the finished trials of one study at one preset, as arrays over seeds."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class Results:
     """How many trials raised or diverged."""
     missing: int = 0
     """How many of the preset's conditions have no finished trial."""
+    earlier: int = 0
+    """How many trials are from earlier code."""
 
     def where(self, **fields: Any) -> "Results":
         """The trials whose config has these values.
@@ -56,7 +58,7 @@ class Results:
         )
         if not kept:
             raise Missing(f"no trial with {', '.join(f'{k}={v}' for k, v in fields.items())}")
-        return Results(self.study, self.preset, self.overrides, kept, self.failed, self.missing)
+        return replace(self, records=kept)
 
     def values(self, field: str) -> list[Any]:
         """The distinct values of a setting, in order: of specs, the names."""
