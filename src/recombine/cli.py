@@ -104,7 +104,7 @@ def _describe(study: Any) -> dict[str, Any]:
                 "cost": preset.cost,
                 "seeds": preset.seeds,
                 "conditions": len(preset.conditions),
-                "trials": len(study.trials(name)),
+                "trials": len(study.cases(name)) * preset.seeds,
             }
             for name, preset in study.presets.items()
         },
@@ -161,7 +161,7 @@ def _show(study: Any) -> None:
     for column in ("preset", "cost", "seeds", "trials", "conditions"):
         presets.add_column(column)
     for name, preset in study.presets.items():
-        trials = str(len(study.trials(name)))
+        trials = str(len(study.cases(name)) * preset.seeds)
         presets.add_row(name, preset.cost, str(preset.seeds), trials, axes_text(study.cases(name)))
     console.print(presets)
     for name, preset in study.presets.items():
@@ -213,6 +213,10 @@ def run(
         float | None,
         typer.Option(help="Seconds that a trial may take before it is ended; default: no limit."),
     ] = None,
+    keep_earlier: Annotated[
+        bool,
+        typer.Option("--keep-earlier", help="Use results of earlier code; do not run it again."),
+    ] = False,
     strict: StrictOption = False,
 ) -> None:
     """Run studies: finished trials are skipped, interrupted ones resume from their checkpoint."""
@@ -224,7 +228,7 @@ def run(
     from recombine.lab.progress import RunProgress
     from recombine.lab.registry import select
     from recombine.lab.store import Store
-    from recombine.lab.tables import beside_table, verdict_table
+    from recombine.lab.tables import beside_table, earlier_line, outlook_lines, verdict_table
     from recombine.lab.words import count, duration
 
     if engine not in ENGINES:
@@ -239,23 +243,31 @@ def run(
     console = _console()
     started = time.monotonic()
     with Store.create(store) as opened:
-        total = sum(len(p.trials) for p in plans)
-        skipped = sum(len(opened.finished(p.trials)) for p in plans)
+        outlooks = lab.look_ahead(plans, opened, keep_earlier)
+        total = len({t.id for p in plans for t in p.trials})
+        skipped = total - sum(len(outlook.todo) for outlook in outlooks)
         word = "1 study" if len(plans) == 1 else f"{len(plans)} studies"
         console.print(
             f"{word} at preset {preset}: {count(total, 'trial')}"
             + (f", {skipped} of them done before" if skipped else ""),
             highlight=False,
         )
+        for line in (line for outlook in outlooks for line in outlook_lines(outlook)):
+            console.print(line, markup=False, highlight=False)
         try:
             with RunProgress(total - skipped, skipped, console) as progress:
-                failed = lab.execute(plans, opened, ENGINES[engine](workers, time_limit), progress)
+                failed = lab.execute(
+                    plans, opened, ENGINES[engine](workers, time_limit), progress,
+                    keep_earlier=keep_earlier,
+                )  # fmt: skip
         except KeyboardInterrupt:
             console.print("stopped; run the same command again to resume", style="yellow")
             raise typer.Exit(130) from None
         verdicts = []
         for p in plans:
             results, judged = lab.conclude(p, opened)
+            if results.earlier:
+                console.print(earlier_line(results), markup=False, highlight=False)
             if p.study.beside:
                 console.print(beside_table(p.study, results))
             verdicts += judged
@@ -297,17 +309,17 @@ def claims(
     from recombine.lab.registry import load, select
     from recombine.lab.results import Results
     from recombine.lab.store import Store
-    from recombine.lab.tables import verdict_table
+    from recombine.lab.tables import earlier_line, verdict_table
 
     chosen = select(names) if names else None
     with Store.open(store) as opened:
-        verdicts = []
+        verdicts, earlier = [], {}
         for reference in chosen if chosen is not None else opened.references():
             try:
                 study = load(reference)
                 settings = opened.latest_settings(study.name)
                 if settings is None:
-                    results = Results(study.name, "", {}, (), missing=len(study.trials(seeds=1)))
+                    results = Results(study.name, "", {}, (), missing=len(study.cases("laptop")))
                 else:
                     results = lab.collect(study, settings, opened)
             except UserError as error:
@@ -316,8 +328,11 @@ def claims(
                 print(f"recombine: left out: {error}", file=sys.stderr)
                 continue
             verdicts += lab.verdicts(study, results)
+            earlier[study.name] = results.earlier
+            if results.earlier:
+                print(f"recombine: {earlier_line(results)}", file=sys.stderr)
     if as_json:
-        _print_json({"claims": [vars(v) for v in verdicts]})
+        _print_json({"claims": [vars(v) | {"earlier": earlier[v.study]} for v in verdicts]})
     else:
         console = _console()
         console.print(verdict_table(verdicts))

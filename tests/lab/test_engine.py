@@ -31,7 +31,7 @@ def run(folder, workers=2, **choices):
             )
             for r in results.records
         }
-        return failed, numbers, store.failures("tests/walk", plans[0].settings, plans[0].study.code)
+        return failed, numbers, store.failures("tests/walk", plans[0].settings)
 
 
 @pytest.fixture(scope="module")

@@ -161,16 +161,17 @@ def test_a_store_in_which_networks_were_words_is_still_read(tmp_path):
     run_study(STUDY, "smoke", store=tmp_path / "store", workers=1)
     database = sqlite3.connect(tmp_path / "store" / "store.sqlite")
     with database:
-        for table in ("trials", "runs"):
+        for table in ("requests", "runs"):
             database.execute(f'UPDATE {table} SET overrides = \'{{"model":"Plain NDR"}}\'')
-        for row, config in database.execute("SELECT rowid, config FROM trials").fetchall():
+        for trial, config in database.execute("SELECT id, config FROM trials").fetchall():
             old = json.dumps(json.loads(config) | {"model": "Plain NDR"})
+            database.execute("UPDATE trials SET config = ? WHERE id = ?", (old, trial))
             database.execute(
-                "UPDATE trials SET config = ?, condition = ? WHERE rowid = ?", (old, old, row)
+                "UPDATE requests SET condition = ?, config = ? WHERE trial = ?", (old, old, trial)
             )
     database.close()
     with Store.open(tmp_path / "store") as store:
-        results = store.results(study.name, Settings("smoke", {"model": "Plain NDR"}), study.code)
+        results = store.results(study.name, Settings("smoke", {"model": "Plain NDR"}))
         assert results.values("model") == ["Plain NDR"]
         assert len(results.where(model="Plain NDR").records) == 2
         with pytest.raises(Missing):

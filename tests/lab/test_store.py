@@ -1,5 +1,6 @@
 import os
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def write_before(store, table, write):
 def test_a_trial_that_is_written_in_the_middle_of_a_read_is_there_whole_or_not_at_all(store):
     store.write(trial(0), outcome(store, trial(0).id))
     with Store.create(store.folder) as writer:
-        write_before(store, "trials", lambda: writer.write(trial(1), outcome(store, trial(1).id)))
+        write_before(store, "metrics", lambda: writer.write(trial(1), outcome(store, trial(1).id)))
         for seeds in ([0], [0, 1]):  # as it was when the reading began; then as it is now
             results = store.results("family/study", LAPTOP)
             assert results.seeds == seeds
@@ -196,32 +197,112 @@ def test_two_runs_do_not_write_to_one_store(store, tmp_path):
         raise AssertionError("both have the lock")
 
 
-def made_older(store):
-    """Take away from a store what format 1 does not have."""
+FORMER_TRIALS = """
+CREATE TABLE former (
+    id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
+    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'diverged')), reason TEXT,
+    steps INTEGER, seconds REAL, compile_seconds REAL, finished TEXT NOT NULL,
+    provenance INTEGER REFERENCES provenance (id)
+);
+INSERT INTO former SELECT t.id, study, preset, overrides, condition, t.config, t.seed, '0.1.0',
+    status, reason, steps, seconds, compile_seconds, finished, provenance
+    FROM trials t JOIN requests ON trial = t.id ORDER BY place;
+DROP TABLE requests;
+DROP TABLE trials;
+ALTER TABLE former RENAME TO trials;
+CREATE INDEX trials_by_study ON trials (study, preset, overrides, status);
+PRAGMA user_version = 2;
+"""
+"""Makes a store of format 3 one of format 2."""
+
+
+def made_older(store, version):
+    """Take away from a store what its first formats do not have."""
+    store.close()
     with sqlite3.connect(store.folder / "store.sqlite") as database:
-        for column in ("size", "changed"):
-            database.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
-        database.execute("PRAGMA user_version = 1")
+        database.executescript(FORMER_TRIALS)
+        if version == 1:
+            for column in ("size", "changed"):
+                database.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
+            database.execute("PRAGMA user_version = 1")
     database.close()
 
 
-def test_a_store_of_the_first_format_is_read_and_left_as_it_is(store):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
     store.write(trial(), outcome(store, trial().id))
-    made_older(store)
+    store.begin_run("family/study", "family/study", LAPTOP, [0], 2)
+    made_older(store, version)
+    before = (store.folder / "store.sqlite").read_bytes()
     with Store.open(store.folder) as older:
         results = older.results("family/study", LAPTOP)
         assert results.metric("error")[0] == 1 / 3
         np.testing.assert_array_equal(results.array("a")[0], np.arange(4.0))
-        assert older._db.execute("PRAGMA user_version").fetchone() == (1,)
+        assert older.latest_settings("family/study") == LAPTOP
+        assert older.provenance("family/study", LAPTOP) == [{"versions": {"jax": "0"}}]
+        assert len(list(older.measurements())) == 4
+        assert older._db.execute("PRAGMA user_version").fetchone() == (version,)
+    assert (store.folder / "store.sqlite").read_bytes() == before
 
 
-def test_writing_to_a_store_of_the_first_format_keeps_what_is_done(store):
+@pytest.mark.parametrize("version", [1, 2])
+def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, version):
     lost, kept = trial(0), trial(1)
     for one in (lost, kept):
         store.write(one, outcome(store, one.id))
-    made_older(store)
+    made_older(store, version)
     (store.folder / f"arrays/{lost.id}.npz").unlink()
     with Store.create(store.folder) as newer:
+        assert newer._db.execute("PRAGMA user_version").fetchone() == (3,)
         assert newer.finished([lost, kept]) == {kept.id}
         newer.write(lost, outcome(newer, lost.id))
         assert newer.finished([lost, kept]) == {lost.id, kept.id}
+        assert newer.results("family/study", LAPTOP).seeds == [0, 1]
+    with Store.open(store.folder) as reopened:
+        assert len(list(reopened.measurements())) == 8
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_results_of_an_earlier_format_are_those_of_earlier_code(store, version):
+    store.write(trial(), outcome(store, trial().id))
+    made_older(store, version)
+    now = replace(trial(), function="study:trial", code="now")
+    with Store.create(store.folder) as newer:
+        assert newer.finished([now]) == set()
+        assert newer.earlier([now]) == {now.id: trial().id}
+        results = newer.results("family/study", LAPTOP, {now.key: now.code})
+        assert (len(results.records), results.earlier) == (1, 1)
+
+
+def test_results_of_the_present_code_come_before_those_of_earlier_code(store):
+    old, new = (replace(trial(), code=code) for code in ("old", "new"))
+    store.write(old, outcome(store, old.id))
+    codes = {new.key: "new"}
+    found = store.results("family/study", LAPTOP, codes)
+    assert ([r.id for r in found.records], found.earlier) == ([old.id], 1)
+    store.write(new, outcome(store, new.id))
+    found = store.results("family/study", LAPTOP, codes)
+    assert ([r.id for r in found.records], found.earlier) == ([new.id], 0)
+
+
+def test_results_of_earlier_code_can_be_asked_for_in_place_of_new_ones(store):
+    old, new, other = (replace(trial(s), code=c) for s, c in ((0, "old"), (0, "new"), (1, "new")))
+    for one in (old, other):
+        store.write(one, outcome(store, one.id))
+    found = store.results("family/study", LAPTOP, {new.key: "new"})
+    assert (found.seeds, found.earlier) == ([1], 0)
+    store.ask([new], store.earlier([new]))
+    found = store.results("family/study", LAPTOP, {new.key: "new"})
+    assert (found.seeds, found.earlier) == ([0, 1], 1)
+
+
+def test_a_trial_that_two_studies_ask_for_is_there_once_and_belongs_to_both(store):
+    one = trial()
+    other = replace(one, study="family/other", preset="paper")
+    store.write(replace(one, function="f"), outcome(store, replace(one, function="f").id))
+    store.ask([replace(other, function="f")])
+    for study, settings in (("family/study", LAPTOP), ("family/other", Settings("paper", {}))):
+        assert store.results(study, settings).metric("error")[0] == 1 / 3
+    assert store.first_asked_by([replace(other, function="f")]).popitem()[1] == "family/study"
+    assert {row["study"] for row in store.measurements()} == {"family/study", "family/other"}

@@ -1,9 +1,19 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pytest
 
-from recombine.lab import Preset, Source, Study, UserError, check_counts, check_intervals, grid
+from recombine.lab import (
+    Preset,
+    Source,
+    Study,
+    Trial,
+    UserError,
+    check_counts,
+    check_intervals,
+    grid,
+)
+from recombine.lab.study import PRESETS
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,10 @@ class Config:
     """Several."""
     flag: bool = False
     """Whether."""
+
+
+def walk(config, key, recorder):
+    recorder.metric("seed", 1)
 
 
 def make(**changes) -> Study:
@@ -70,20 +84,35 @@ def test_trials_are_conditions_times_seeds_with_distinct_stable_identities():
     assert [t.id for t in trials] == [t.id for t in make().trials("laptop")]
 
 
-def test_an_identity_depends_on_study_preset_config_overrides_and_seed():
-    base = make().trials("smoke")[0].id
-    assert make(name="family/other").trials("smoke")[0].id != base
-    assert make().trials("paper")[0].id != base
-    assert make().trials("smoke", overrides={"width": 5})[0].id != base
-    assert make().trials("smoke", seed_offset=1)[0].id != base
+def test_an_identity_depends_on_function_code_config_precision_and_seed():
+    base = make().trials("smoke")[0]
+    others = [
+        make().trials("paper")[0],
+        make().trials("smoke", overrides={"width": 5})[0],
+        make().trials("smoke", seed_offset=1)[0],
+        make(float64=True).trials("smoke")[0],
+        make(trial=walk).trials("smoke")[0],
+        replace(base, code="other"),
+    ]
+    assert len({base.id, *(other.id for other in others)}) == 1 + len(others)
+
+
+def test_an_identity_does_not_depend_on_who_asks():
+    one = make(trial=walk)
+    other = make(trial=walk, name="family/other", presets={p: Preset(seeds=1) for p in PRESETS})
+    assert one.trials("smoke")[0].id == other.trials("paper")[0].id
+    same = one.trials("smoke", overrides={"width": 4})[0]  # as it is anyway
+    assert one.trials("smoke")[0].id == same.id
+
+
+def test_functions_without_a_name_are_not_taken_for_one_another():
+    assert make().trials("smoke")[0].id != make(name="family/other").trials("smoke")[0].id
 
 
 def test_an_identity_is_pinned_so_that_stores_stay_valid():
-    assert make().trials("smoke")[0].id == "a63016193972fda0e811"
-
-
-def test_changed_code_makes_new_trials():
-    assert make(code="1").trials("smoke")[0].id != make(code="2").trials("smoke")[0].id
+    trial = Trial("family/study", "smoke", {}, {}, {"K": 1}, 3, "study.py:trial", "0123", True)
+    assert trial.id == "f5b364e84cb84311c83c"
+    assert replace(trial, float64=False).id == "46ee918f9cc67204d4a3"
 
 
 def test_seed_offset_and_count_choose_the_seeds():

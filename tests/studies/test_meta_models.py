@@ -88,7 +88,7 @@ def test_a_model_of_ones_own_is_trained_and_not_decoded(tmp_path):
     with Store.create(tmp_path) as store:
         execute([planned], store)
         found = collect(planned.study, planned.settings, store)
-        assert store.failures("goals/support", planned.settings, planned.study.code) == []
+        assert store.failures("goals/support", planned.settings) == []
         assert {v.verdict for v in verdicts(planned.study, found)} == {"undecided"}
     decoded = {r.config["model"]["spec"]: "decodability" in r.metrics for r in found.records}
     assert decoded == {MODELS[0]: True, OWN: False}

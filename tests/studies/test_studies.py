@@ -25,7 +25,7 @@ def smoke(tmp_path_factory):
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_trial_of_the_smoke_preset_finishes(name, smoke):
     store, plans = smoke
-    assert store.failures(name, plans[name].settings, plans[name].study.code) == []
+    assert store.failures(name, plans[name].settings) == []
     results = collect(plans[name].study, plans[name].settings, store)
     assert len(results.records) == len(plans[name].trials)
     assert all(r.metrics for r in results.records)

@@ -40,7 +40,9 @@ def _use(study: Study, name: str) -> dict[str, Any] | None:
     kind = get_type_hints(study.config).get("data")
     if get_origin(kind) is not Literal or name not in get_args(kind):
         return None
-    presets = {t.preset for p in study.presets for t in study.trials(p, seeds=1)
-               if t.config["data"] == name}  # fmt: skip
-    in_order = [preset for preset in study.presets if preset in presets]
+    in_order = [
+        preset
+        for preset in study.presets
+        if any(case.config["data"] == name for case in study.cases(preset))
+    ]
     return {"study": study.name, "set": f"data={name}", "presets": in_order}

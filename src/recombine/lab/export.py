@@ -57,8 +57,8 @@ def _batches(store: Store) -> "Iterator[DataFrame]":
     schema = {
         "study": polars.String, "preset": polars.String, "overrides": polars.String,
         "condition": polars.String, "seed": polars.Int64, "trial": polars.String,
-        "kind": polars.String, "name": polars.String, "x": polars.Float64,
-        "value": polars.Float64,
+        "code": polars.String, "kind": polars.String, "name": polars.String,
+        "x": polars.Float64, "value": polars.Float64,
     }  # fmt: skip
     rows = store.measurements()
     batch = list(islice(rows, BATCH_ROWS))

@@ -1,14 +1,11 @@
 """Studies by name, by family, or by file."""
 
 import importlib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from recombine import __version__
-
 from .errors import UserError, nearest
-from .files import digest, load_module
+from .files import load_module
 from .study import Study
 
 
@@ -27,15 +24,15 @@ def load(reference: str) -> Study:
         return _load_file(Path(reference))
     if reference not in listed():
         raise UserError(f"no study {reference!r}: {nearest(reference, [*families(), *listed()])}")
-    module = importlib.import_module(listed()[reference])
-    return replace(module.study, code=__version__)
+    study: Study = importlib.import_module(listed()[reference]).study
+    return study
 
 
 def _load_file(path: Path) -> Study:
     study = getattr(load_module(path), "study", None)
     if not isinstance(study, Study):
         raise UserError(f"{path} has no study: it should assign `study = Study(...)`")
-    return replace(study, code=digest(path))
+    return study
 
 
 def families() -> list[str]:

@@ -42,6 +42,8 @@ class Results:
     """How many trials raised or diverged."""
     missing: int = 0
     """How many of the preset's conditions have no finished trial."""
+    earlier: int = 0
+    """How many trials are from earlier code."""
 
     def where(self, **fields: Any) -> "Results":
         """The trials whose config has these values.

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from .engine import Engine, Event, Finished, Job, LocalEngine
 from .errors import UserError
 from .registry import load, select
 from .results import Results
-from .settings import canonical
+from .settings import canonical, without_folders
 from .store import Settings, Store
 from .study import Study, Trial
 
@@ -73,11 +74,52 @@ def _meant_for(study: Study, assignments: Sequence[str], studies: list[Study]) -
     return [a for a in assignments if has(study, a) or not any(has(s, a) for s in studies)]
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What is done of a plan, and what is to do."""
+
+    plan: Plan
+    todo: list[Trial]
+    """Trials to run."""
+    shared: dict[str, int]
+    """How many trials are done because another study asked for them, by its name."""
+    earlier: int
+    """How many trials have results of earlier code only."""
+    instead: dict[str, str]
+    """Identities of the trials of earlier code that are used, by those that they replace."""
+
+
+def look_ahead(plans: Sequence[Plan], store: Store, keep_earlier: bool = False) -> list[Outlook]:
+    """What is to do for each of the plans; what two of them ask for counts for the first.
+
+    **Arguments:**
+
+    - `keep_earlier`: use results of earlier code, instead of running these trials again.
+    """
+    planned = [t for p in plans for t in p.trials]
+    done, first = store.finished(planned), store.first_asked_by(planned)
+    earlier = store.earlier([t for t in planned if t.id not in done])
+    seen = set(done)
+    found = []
+    for p in plans:
+        by = Counter(first.get(t.id, p.study.name) for t in p.trials if t.id in done)
+        by.pop(p.study.name, None)
+        old = {t.id: earlier[t.id] for t in p.trials if t.id in earlier}
+        if keep_earlier:
+            seen |= old.keys()
+        todo = [t for t in p.trials if t.id not in seen]
+        seen |= {t.id for t in todo}
+        found.append(Outlook(p, todo, dict(by), len(old), old if keep_earlier else {}))
+    return found
+
+
 def execute(
     plans: Sequence[Plan],
     store: Store,
     engine: Engine | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
+    *,
+    keep_earlier: bool = False,
 ) -> int:
     """Carry out what is not done yet. Returns how many trials failed."""
     engine = engine or LocalEngine()
@@ -85,25 +127,32 @@ def execute(
     with store.lock():
         started = time.monotonic()
         runs, jobs = [], []
-        for p in plans:
+        for outlook in look_ahead(plans, store, keep_earlier):
+            p = outlook.plan
             seeds = sorted({t.seed for t in p.trials})
             runs.append(
                 store.begin_run(p.study.name, p.reference, p.settings, seeds, engine.workers)
             )
-            done = store.finished(p.trials)
-            jobs += [Job(t, p.reference, store.folder) for t in p.trials if t.id not in done]
+            store.ask(p.trials, outlook.instead)
+            jobs += [Job(t, p.reference, store.folder) for t in outlook.todo]
+        _tidy(store)
         for event in engine.run(jobs):
             if isinstance(event, Finished):
                 store.write(event.trial, event.outcome)
                 if event.outcome.status == "done":
-                    folder = store.folder / "checkpoints" / event.trial.id
-                    shutil.rmtree(folder, ignore_errors=True)
+                    shutil.rmtree(store.checkpoints(event.trial.id), ignore_errors=True)
                 else:
                     failed += 1
             on_event(event)
         for run in runs:
             store.end_run(run, time.monotonic() - started)
     return failed
+
+
+def _tidy(store: Store) -> None:
+    """Remove the checkpoints of trials that are done: a run may have been killed just before."""
+    for trial in store.done(path.name for path in store.checkpoints("").glob("*")):
+        shutil.rmtree(store.checkpoints(trial), ignore_errors=True)
 
 
 def conclude(plan: Plan, store: Store) -> tuple[Results, list[Verdict]]:
@@ -115,14 +164,15 @@ def conclude(plan: Plan, store: Store) -> tuple[Results, list[Verdict]]:
 
 
 def collect(study: Study, settings: Settings, store: Store) -> Results:
-    """The stored results of the conditions that `study` has today, over all seeds."""
-    planned = {canonical(t.config) for t in conditions(study, settings)}
-    results = store.results(study.name, settings, study.code)
-    records = tuple(r for r in results.records if canonical(r.config) in planned)
-    missing = len(planned - {canonical(r.config) for r in records})
-    failures = store.failures(study.name, settings, study.code)
-    failed = sum(canonical(f.config) in planned for f in failures)
-    return replace(results, records=records, failed=failed, missing=missing)
+    """The stored results of the conditions that `study` has today, over all seeds.
+
+    They are of the code that there is today; where there are none of it, of earlier code.
+    """
+    planned = {t.key: t.code for t in conditions(study, settings)}
+    results = store.results(study.name, settings, planned)
+    found = {canonical(without_folders(r.config)) for r in results.records}
+    failed = len(store.failures(study.name, settings, planned))
+    return replace(results, failed=failed, missing=len(planned.keys() - found))
 
 
 def conditions(study: Study, settings: Settings) -> list[Trial]:
@@ -143,6 +193,7 @@ def run_study(
     seed_offset: int = 0,
     store: str | Path = "recombine-store",
     workers: int | None = None,
+    keep_earlier: bool = False,
     **settings: Any,
 ) -> Results:
     """Run one study from Python and return its results.
@@ -156,7 +207,7 @@ def run_study(
         overrides=values,
     )  # fmt: skip
     opened = Store.create(store)  # stays open: curves and arrays are read when they are asked for
-    execute([planned], opened, LocalEngine(workers))
+    execute([planned], opened, LocalEngine(workers), keep_earlier=keep_earlier)
     return conclude(planned, opened)[0]
 
 

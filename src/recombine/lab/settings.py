@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from .._spec import AbstractSpec, is_spec, known_specs, spec_name
 from .errors import UserError, nearest
-from .specs import check_class, code_of, is_in_file, kind_of, reference, spec_class
+from .specs import check_class, code_of, is_in_file, kind_of, reference, shown, spec_class
 
 CODE = "sha256"
 """Where the JSON form of a user's spec has the checksum of its file: changed code, other trials."""
@@ -160,6 +160,28 @@ def _from_plain_value(value: Any, hint: Any) -> Any:
         raise UserError(f"{value['spec']} has changed since this trial was planned: run it again")
     types = types_of(spec)
     return spec(**{name: _from_plain_value(v, types.get(name)) for name, v in inner.items()})
+
+
+def classes_in(config: type, values: Mapping[str, Any]) -> Iterator[type]:
+    """The class of a config and those of all specs in it, of its JSON-ready form."""
+    yield config
+    types = types_of(config)
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            spec = spec_class(value["spec"], kind_of(types.get(name)) or AbstractSpec)
+            yield from classes_in(spec, {k: v for k, v in value.items() if k not in ("spec", CODE)})
+
+
+def without_folders(value: Any) -> Any:
+    """A JSON-ready setting that says nothing of where the files of specs lie, and what is in them:
+    what they do is in the digest of the code."""
+    if isinstance(value, Mapping):
+        return {
+            name: shown(inner) if name == "spec" else without_folders(inner)
+            for name, inner in value.items()
+            if not (name == CODE and "spec" in value)
+        }
+    return value
 
 
 def changed(thing: Any, values: Mapping[str, Any], prefix: str = "") -> tuple[Any, set[str]]:

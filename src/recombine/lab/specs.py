@@ -4,6 +4,7 @@ import inspect
 import os
 import re
 import sys
+from abc import ABCMeta
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
@@ -29,7 +30,8 @@ def spec_class(text: str, kind: type[AbstractSpec]) -> type:
     """The class that `text` names: a known spec of the kind, or a class in a file."""
     if found := IN_FILE.fullmatch(text):
         spec = _class_in_file(Path(found["path"]).expanduser(), found["name"])
-        kind.register(spec)  # it need not derive from the kind to be one
+        if isinstance(kind, ABCMeta) and not issubclass(spec, kind):
+            kind.register(spec)  # it need not derive from the kind to be one
         return spec
     if text.endswith(".py"):
         raise UserError(f"{text}: name the class too, {text}:NAME; {_offered(Path(text))}")

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,47 +19,9 @@ from .checkpoint import Damaged, pack, unpack, write_atomically
 from .claims import Verdict
 from .errors import UserError
 from .results import Record, Results
+from .schema import bring_up_to_date, check_version, create, show_as_new, tables
 from .settings import canonical
 from .study import Trial
-
-SCHEMA_VERSION = 2
-READABLE = (1, SCHEMA_VERSION)
-"""Formats that can be read. Writing to an older one brings it up to date."""
-SCHEMA = """
-CREATE TABLE provenance (
-    id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE
-);
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, study TEXT NOT NULL, reference TEXT NOT NULL, preset TEXT NOT NULL,
-    overrides TEXT NOT NULL, seeds TEXT NOT NULL, workers INTEGER NOT NULL,
-    started TEXT NOT NULL, seconds REAL
-);
-CREATE TABLE trials (
-    id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
-    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'diverged')), reason TEXT,
-    steps INTEGER, seconds REAL, compile_seconds REAL, finished TEXT NOT NULL,
-    provenance INTEGER REFERENCES provenance (id)
-);
-CREATE INDEX trials_by_study ON trials (study, preset, overrides, status);
-CREATE TABLE metrics (
-    trial TEXT NOT NULL REFERENCES trials (id), name TEXT NOT NULL, value REAL NOT NULL,
-    PRIMARY KEY (trial, name)
-) WITHOUT ROWID;
-CREATE TABLE curves (
-    trial TEXT NOT NULL REFERENCES trials (id), name TEXT NOT NULL,
-    x BLOB NOT NULL, y BLOB NOT NULL, PRIMARY KEY (trial, name)
-);
-CREATE TABLE arrays (
-    trial TEXT PRIMARY KEY REFERENCES trials (id), file TEXT NOT NULL, sha256 TEXT NOT NULL,
-    size INTEGER NOT NULL, changed INTEGER NOT NULL, names TEXT NOT NULL
-);
-CREATE TABLE claims (
-    study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL, claim TEXT NOT NULL,
-    verdict TEXT NOT NULL, evidence TEXT NOT NULL, judged TEXT NOT NULL,
-    PRIMARY KEY (study, preset, overrides, claim)
-);
-"""
 
 
 class ArrayFile(NamedTuple):
@@ -169,12 +131,10 @@ class Store:
                 raise sqlite3.DatabaseError("integrity check failed")
             with database:
                 database.execute("BEGIN IMMEDIATE")
-                if not _tables(database):
-                    for statement in SCHEMA.split(";"):
-                        database.execute(statement)
-                    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-                _bring_up_to_date(database, folder)
-            _check_version(database, folder)
+                if not tables(database):
+                    create(database)
+                bring_up_to_date(database, folder)
+            check_version(database, folder)
         return cls(folder, database)
 
     @classmethod
@@ -192,8 +152,9 @@ class Store:
             mode = "mode=rw" if readable else "mode=ro&immutable=1"
             uri = f"{file.resolve().as_uri()}?{mode}"
             database = sqlite3.connect(uri, uri=True, timeout=30)
-            _tables(database)
-            _check_version(database, folder)
+            tables(database)
+            check_version(database, folder)
+            show_as_new(database)
         return cls(folder, database)
 
     def close(self) -> None:
@@ -221,6 +182,10 @@ class Store:
                 ) from None
             yield
 
+    def checkpoints(self, trial: str) -> Path:
+        """The folder of a trial's checkpoints."""
+        return self.folder / "checkpoints" / trial
+
     # Writing
 
     def begin_run(
@@ -241,22 +206,41 @@ class Store:
         with self._db:
             self._db.execute("UPDATE runs SET seconds = ? WHERE id = ?", (seconds, run))
 
+    def ask(self, trials: Iterable[Trial], instead: Mapping[str, str] | None = None) -> None:
+        """Record who asks for which trials, done or not.
+
+        **Arguments:**
+
+        - `instead`: identities of trials of earlier code, by those in whose place they are used.
+        """
+        with self._db:
+            for trial in trials:
+                self._ask(trial, (instead or {}).get(trial.id, trial.id))
+
+    def _ask(self, trial: Trial, used: str) -> None:
+        self._db.execute(
+            "INSERT INTO requests (study, preset, overrides, condition, config, seed, code, trial)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET condition = excluded.condition, trial = excluded.trial",
+            (trial.study, trial.preset, canonical(trial.overrides), canonical(trial.condition),
+             trial.key, trial.seed, trial.code, used),
+        )  # fmt: skip
+
     def write(self, trial: Trial, outcome: Outcome) -> None:
-        """Record how `trial` ended, in one transaction."""
+        """Record how `trial` ended, and that it was asked for, in one transaction."""
         with self._db:
             document = canonical(outcome.provenance)
             self._db.execute("INSERT OR IGNORE INTO provenance (document) VALUES (?)", (document,))
             for table in ("metrics", "curves", "arrays"):
                 self._db.execute(f"DELETE FROM {table} WHERE trial = ?", (trial.id,))
             self._db.execute(
-                "INSERT OR REPLACE INTO trials VALUES"
-                " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                 " (SELECT id FROM provenance WHERE document = ?))",
-                (trial.id, trial.study, trial.preset, canonical(trial.overrides),
-                 canonical(trial.condition), canonical(trial.config), trial.seed, trial.code,
-                 outcome.status, outcome.reason, outcome.steps, outcome.seconds,
+                (trial.id, trial.function, trial.code, canonical(trial.config), trial.seed,
+                 trial.recipe, outcome.status, outcome.reason, outcome.steps, outcome.seconds,
                  outcome.compile_seconds, now(), document),
             )  # fmt: skip
+            self._ask(trial, trial.id)
             self._db.executemany(
                 "INSERT INTO metrics VALUES (?, ?, ?)",
                 [(trial.id, name, value) for name, value in outcome.metrics.items()],
@@ -304,9 +288,17 @@ class Store:
         finally:
             self._db.rollback()
 
-    def finished(self, trials: Sequence[Trial]) -> set[str]:
+    def done(self, identities: Iterable[str]) -> set[str]:
+        """Those of some identities whose trials are done."""
+        rows = self._db.execute("SELECT id FROM trials WHERE status = 'done'")
+        return {row[0] for row in rows} & set(identities)
+
+    def finished(self, trials: Iterable[Trial]) -> set[str]:
         """The identities of those `trials` that are done, and whose arrays are as they were."""
-        asked = {t.id for t in trials}
+        return self._whole({t.id for t in trials})
+
+    def _whole(self, among: set[str] | None = None) -> set[str]:
+        """The identities of trials that are done, and whose arrays are as they were."""
         rows = self._db.execute(
             "SELECT id, file, sha256, size, changed FROM trials LEFT JOIN arrays ON trial = id"
             " WHERE status = 'done'"
@@ -315,7 +307,7 @@ class Store:
         def whole(file: str | None, sha256: str, size: int, changed: int) -> bool:
             return file is None or ArrayFile(file, sha256, size, changed, ()).is_whole(self.folder)
 
-        return {trial for trial, *place in rows if trial in asked and whole(*place)}
+        return {t for t, *place in rows if (among is None or t in among) and whole(*place)}
 
     def references(self) -> list[str]:
         """Where each study was last loaded from, in the order of their first runs."""
@@ -324,62 +316,120 @@ class Store:
         )
         return [row[0] for row in rows]
 
+    def earlier(self, trials: Iterable[Trial]) -> dict[str, str]:
+        """Trials that are done and whole, and differ from `trials` in their code alone.
+
+        **Returns:** the identity of the last of them, by that of the trial that it could replace.
+        """
+        by_recipe: dict[str, list[str]] = {}
+        by_request: dict[tuple[str, str, int], list[str]] = {}
+        rows = self._db.execute(
+            "SELECT t.id, t.recipe, r.study, r.config, r.seed FROM trials t"
+            " JOIN requests r ON r.trial = t.id WHERE t.status = 'done' ORDER BY t.finished"
+        )
+        for one, recipe, study, config, seed in rows:
+            if recipe:
+                by_recipe.setdefault(recipe, []).append(one)
+            else:  # trials of the first formats do not say which function they called
+                by_request.setdefault((study, config, seed), []).append(one)
+        whole = self._whole()
+        found = {}
+        for trial in trials:
+            others = by_request.get((trial.study, trial.key, trial.seed), [])
+            others = others + by_recipe.get(trial.recipe, [])
+            if others := [one for one in others if one != trial.id and one in whole]:
+                found[trial.id] = others[-1]
+        return found
+
+    def first_asked_by(self, trials: Iterable[Trial]) -> dict[str, str]:
+        """The study that first asked for each of those `trials` that are known."""
+        asked = {t.id for t in trials}
+        rows = self._db.execute("SELECT trial, study FROM requests ORDER BY place DESC")
+        return {trial: study for trial, study in rows if trial in asked}
+
     def latest_settings(self, study: str) -> Settings | None:
         """The preset and overrides of the last run of `study`, if possible one with results."""
         row = self._db.execute(
-            "SELECT preset, overrides, EXISTS (SELECT 1 FROM trials t WHERE t.study = r.study"
-            " AND t.preset = r.preset AND t.overrides = r.overrides) AS started"
-            " FROM runs r WHERE study = ? ORDER BY started DESC, id DESC LIMIT 1",
+            "SELECT preset, overrides, EXISTS (SELECT 1 FROM requests q JOIN trials ON id = q.trial"
+            " WHERE q.study = r.study AND q.preset = r.preset AND q.overrides = r.overrides)"
+            " AS started FROM runs r WHERE study = ? ORDER BY started DESC, id DESC LIMIT 1",
             (study,),
         ).fetchone()
         return Settings(row[0], json.loads(row[1])) if row else None
 
-    def results(self, study: str, settings: Settings, code: str = "") -> Results:
-        """Every finished trial of `study` with this code and these settings, over all seeds."""
-        where = "study = ? AND preset = ? AND overrides = ? AND code = ?"
-        chosen = (study, settings.preset, canonical(settings.overrides), code)
+    def results(
+        self, study: str, settings: Settings, codes: Mapping[str, str] | None = None
+    ) -> Results:
+        """Every finished trial that `study` asked for with these settings, over all seeds.
+
+        **Arguments:**
+
+        - `codes`: the present code of every condition, by its `Trial.key`. Trials of earlier code
+            are there only if none of the present code is, or if they were asked for in its place.
+            By default the last trial of every condition and seed.
+        """
         metrics: dict[str, dict[str, float]] = {}
         with self.snapshot():
+            rows = [r for r in self._requested(study, settings, codes) if r.status == "done"]
             for trial, name, value in self._db.execute(
-                "SELECT trial, name, value FROM metrics"
-                f" WHERE trial IN (SELECT id FROM trials WHERE {where})", chosen
-            ):  # fmt: skip
+                "SELECT m.trial, m.name, m.value FROM metrics m JOIN requests r"
+                " ON r.trial = m.trial WHERE study = ? AND preset = ? AND overrides = ?",
+                _chosen(study, settings),
+            ):
                 metrics.setdefault(trial, {})[name] = value
-            records = [
-                Record(
-                    id=row[0],
-                    condition=json.loads(row[1]),
-                    config=json.loads(row[2]),
-                    seed=row[3],
-                    metrics=metrics.get(row[0], {}),
-                    seconds=row[4],
-                    compile_seconds=row[5],
-                    read_curve=partial(self._curve, row[0]),
-                    read_array=partial(self._array, row[0]),
-                )
-                for row in self._db.execute(
-                    "SELECT id, condition, config, seed, seconds, compile_seconds FROM trials"
-                    f" WHERE {where} AND status = 'done' ORDER BY rowid", chosen
-                )
-            ]  # fmt: skip
-        return Results(study, settings.preset, settings.overrides, tuple(records))
-
-    def failures(self, study: str, settings: Settings, code: str = "") -> list[Failure]:
-        """Every trial with this code and these settings that did not finish."""
-        rows = self._db.execute(
-            "SELECT condition, config, seed, status, reason FROM trials"
-            " WHERE study = ? AND preset = ? AND overrides = ? AND code = ? AND status != 'done'",
-            (study, settings.preset, canonical(settings.overrides), code),
+        records = tuple(
+            Record(
+                id=row.trial,
+                condition=json.loads(row.condition),
+                config=json.loads(row.config),
+                seed=row.seed,
+                metrics=metrics.get(row.trial, {}),
+                seconds=row.seconds,
+                compile_seconds=row.compile_seconds,
+                read_curve=partial(self._curve, row.trial),
+                read_array=partial(self._array, row.trial),
+            )
+            for row in rows
         )
-        return [Failure(json.loads(c), json.loads(f), *rest) for c, f, *rest in rows]
+        earlier = sum(row.code != codes[row.key] for row in rows) if codes else 0
+        return Results(study, settings.preset, settings.overrides, records, earlier=earlier)
+
+    def failures(
+        self, study: str, settings: Settings, codes: Mapping[str, str] | None = None
+    ) -> list[Failure]:
+        """Every trial that did not finish, of those that `results` looks at."""
+        return [
+            Failure(json.loads(r.condition), json.loads(r.config), r.seed, r.status, r.reason)
+            for r in self._requested(study, settings, codes)
+            if r.status != "done"
+        ]
+
+    def _requested(
+        self, study: str, settings: Settings, codes: Mapping[str, str] | None
+    ) -> list["_Requested"]:
+        """The trials that count, in the order in which they were asked for."""
+        found = self._db.execute(
+            "SELECT r.place, r.trial, r.condition, r.config, r.seed, r.code, t.config, t.code,"
+            " t.status, t.reason, t.seconds, t.compile_seconds FROM requests r JOIN trials t"
+            " ON t.id = r.trial WHERE study = ? AND preset = ? AND overrides = ?"
+            " ORDER BY t.finished, r.place",
+            _chosen(study, settings),
+        )
+        rows = list(map(_Requested._make, found))
+        if codes is not None:
+            rows = [row for row in rows if row.key in codes]
+            present = [row for row in rows if row.asked_code == codes[row.key]]
+            rows = present or rows
+        last = {(row.key, row.seed): row for row in rows}
+        return sorted(last.values())
 
     def provenance(self, study: str, settings: Settings) -> list[dict[str, Any]]:
         """The distinct versions and machines behind a study's trials."""
         rows = self._db.execute(
-            "SELECT DISTINCT document FROM provenance JOIN trials"
-            " ON trials.provenance = provenance.id"
+            "SELECT DISTINCT document FROM provenance p JOIN trials t ON t.provenance = p.id"
+            " JOIN requests r ON r.trial = t.id"
             " WHERE study = ? AND preset = ? AND overrides = ?",
-            (study, settings.preset, canonical(settings.overrides)),
+            _chosen(study, settings),
         )
         return [json.loads(row[0]) for row in rows]
 
@@ -392,21 +442,28 @@ class Store:
         return dict(zip(("started", "workers", "seconds"), row or ("", 0, None), strict=True))
 
     def measurements(self) -> Iterator[dict[str, Any]]:
-        """One row per measurement: every metric, and every point of every curve."""
-        columns = "t.study, t.preset, t.overrides, t.condition, t.seed, t.id"
-        names = ("study", "preset", "overrides", "condition", "seed", "trial")
+        """One row per measurement: every metric, and every point of every curve.
+
+        Measurements of a trial that several studies ask for are there once for each of them.
+        """
+        names = ("study", "preset", "overrides", "condition", "seed", "trial", "code")
+        asked = (
+            "FROM (SELECT study, preset, overrides, min(condition) AS condition, trial"
+            " FROM requests GROUP BY study, preset, overrides, trial) r"
+            " JOIN trials t ON t.id = r.trial"
+        )
+        head = "SELECT r.study, r.preset, r.overrides, r.condition, t.seed, t.id, t.code, m.name"
+        order = "WHERE t.status = 'done' ORDER BY r.study, t.id, r.preset, r.overrides, m.name"
         with self.snapshot():
-            for *head, name, value in self._db.execute(
-                f"SELECT {columns}, m.name, m.value FROM metrics m JOIN trials t ON t.id = m.trial"
-                " WHERE t.status = 'done' ORDER BY t.study, t.id, m.name"
+            for *whose, name, value in self._db.execute(
+                f"{head}, m.value {asked} JOIN metrics m ON m.trial = t.id {order}"
             ):
-                row = dict(zip(names, head, strict=True))
+                row = dict(zip(names, whose, strict=True))
                 yield row | {"kind": "metric", "name": name, "x": None, "value": value}
-            for *head, name, x, y in self._db.execute(
-                f"SELECT {columns}, c.name, c.x, c.y FROM curves c JOIN trials t ON t.id = c.trial"
-                " WHERE t.status = 'done' ORDER BY t.study, t.id, c.name"
+            for *whose, name, x, y in self._db.execute(
+                f"{head}, m.x, m.y {asked} JOIN curves m ON m.trial = t.id {order}"
             ):
-                row = dict(zip(names, head, strict=True)) | {"kind": "curve", "name": name}
+                row = dict(zip(names, whose, strict=True)) | {"kind": "curve", "name": name}
                 for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
                     yield row | {"x": float(xi), "value": float(yi)}
 
@@ -433,31 +490,25 @@ class Store:
         return unpack(content)[name]
 
 
-def _tables(database: sqlite3.Connection) -> list[str]:
-    return [r[0] for r in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+class _Requested(NamedTuple):
+    """A trial, and how a study asked for it."""
+
+    place: int
+    trial: str
+    condition: str
+    key: str
+    seed: int
+    asked_code: str
+    config: str
+    code: str
+    status: str
+    reason: str
+    seconds: float
+    compile_seconds: float
 
 
-def _check_version(database: sqlite3.Connection, folder: Path) -> None:
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version not in READABLE:
-        raise UserError(
-            f"the store {folder} has format {version}, this version of recombine reads"
-            f" {' and '.join(map(str, READABLE))}: choose another with --store"
-        )
-
-
-def _bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
-    """Give a store of format 1 what format 2 has: the sizes of files of arrays."""
-    if database.execute("PRAGMA user_version").fetchone() != (1,):
-        return
-    for column in ("size", "changed"):
-        database.execute(f"ALTER TABLE arrays ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
-    for trial, file in database.execute("SELECT trial, file FROM arrays").fetchall():
-        path = folder / file
-        size = path.stat().st_size if path.is_file() else 0
-        # No file changed at time 0: its checksum is looked at when it is next asked for.
-        database.execute("UPDATE arrays SET size = ? WHERE trial = ?", (size, trial))
-    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+def _chosen(study: str, settings: Settings) -> tuple[str, str, str]:
+    return study, settings.preset, canonical(settings.overrides)
 
 
 @contextmanager

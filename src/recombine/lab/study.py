@@ -1,18 +1,19 @@
 """What a study is: conditions x seeds of a trial, with figures, claims and the paper's numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, get_origin
 
 from .._checks import check_counts as check_counts
 from .claims import Claim
+from .code import code_digest, function_name, has_name
 from .conditions import Case, Condition, Preset, axes_of, resolve
 from .conditions import grid as grid
 from .errors import UserError, nearest
 from .reference import Beside
-from .settings import Setting, canonical, described, parse, types_of
+from .settings import Setting, canonical, classes_in, described, parse, types_of, without_folders
 from .specs import shown
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def check_intervals(steps: int, **every: int) -> None:
 
 @dataclass(frozen=True)
 class Trial:
-    """One call of a study's trial function: a condition and a seed."""
+    """One call of a trial function with a config and a seed, and who asks for it."""
 
     study: str
     preset: str
@@ -70,35 +71,52 @@ class Trial:
     config: Condition
     """All fields of the config, resolved. A spec is its name, `spec`, and its fields."""
     seed: int
+    function: str = ""
+    """The trial function, as [`recombine.lab.code.function_name`][] has it."""
     code: str = ""
-    """Which code it runs: see `Study.code`."""
+    """The digest of the code that it can reach."""
+    float64: bool = False
+    """Whether it runs with 64-bit numbers."""
 
     @cached_property
     def id(self) -> str:
-        """The trial's identity: equal for equal study, condition, preset, overrides and seed.
+        """The trial's identity: equal for equal function, code, config and seed.
 
-        Condition and overrides enter as the config that they resolve to, and the study with its
-        code, so a study that has changed makes new trials of its own.
+        Who asks for it is no part of it: studies and presets share their trials.
         """
-        identity = {
-            "study": self.study,
-            "code": self.code,
-            "preset": self.preset,
-            "config": self.config,
-            "overrides": self.overrides,
-            "seed": self.seed,
-        }
-        return sha256(canonical(identity).encode()).hexdigest()[:20]
+        return _checksum({"recipe": self.recipe, "code": self.code})
+
+    @cached_property
+    def recipe(self) -> str:
+        """What is equal for trials that differ only in their code."""
+        return _checksum(
+            {
+                "function": self.function or self.study,
+                "config": self.key,
+                "seed": self.seed,
+                "float64": self.float64,
+            }
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The config as text, equal wherever the files of a user's specs lie."""
+        return canonical(without_folders(self.config))
 
     @property
     def shape(self) -> str:
         """Equal for trials that run the same compiled program: all but the real-valued fields."""
-        return canonical({"study": self.study, "config": _without_reals(self.config)})
+        whose = self.function or self.study
+        return canonical({"function": whose, "config": _without_reals(self.config)})
 
     @property
     def label(self) -> str:
         """The condition in words: `K=3, mask=ring`, or `model=ndr, model.layers=12`."""
         return in_words(self.condition)
+
+
+def _checksum(identity: dict[str, Any]) -> str:
+    return sha256(canonical(identity).encode()).hexdigest()[:20]
 
 
 def _without_reals(values: Condition) -> dict[str, Any]:
@@ -145,8 +163,6 @@ class Study:
     """What differs from the paper, and why."""
     float64: bool = False
     """Whether trials run with 64-bit numbers."""
-    code: str = ""
-    """The version of its code, set when it is loaded: the package's, or the file's checksum."""
 
     def __post_init__(self):
         if set(self.presets) != set(PRESETS):
@@ -155,6 +171,12 @@ class Study:
     @property
     def family(self) -> str:
         return self.name.partition("/")[0]
+
+    @property
+    def function(self) -> str:
+        """The name of the trial function; one without a name of its own is this study's alone."""
+        name = function_name(self.trial)
+        return name if has_name(self.trial) else f"{name} of {self.name}"
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
@@ -172,10 +194,19 @@ class Study:
         """Every trial of `preset`: its conditions, with `overrides` on top, times its seeds."""
         count = self.preset(preset).seeds if seeds is None else seeds
         return [
-            Trial(self.name, preset, c.condition, c.overrides, c.config, seed, self.code)
-            for c in self.cases(preset, overrides)
+            replace(of_case, seed=seed)
+            for of_case in map(partial(self._trial, preset), self.cases(preset, overrides))
             for seed in range(seed_offset, seed_offset + count)
         ]
+
+    def _trial(self, preset: str, case: Case) -> Trial:
+        """The trial of a case with seed 0."""
+        classes = classes_in(self.config, case.config)
+        return Trial(
+            self.name, preset, case.condition, case.overrides, case.config, 0,
+            function=self.function, code=code_digest(self.trial, classes),
+            float64=self.float64,
+        )  # fmt: skip
 
     def cases(self, preset: str, overrides: Condition | None = None) -> list[Case]:
         """The conditions of `preset` with all that follows from them, and `overrides` on top."""

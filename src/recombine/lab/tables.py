@@ -1,7 +1,7 @@
 """Results as tables for the terminal."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -13,6 +13,10 @@ from .results import Results
 from .settings import Setting
 from .specs import shown
 from .study import Study, in_words, setting_text
+from .words import count
+
+if TYPE_CHECKING:
+    from .run import Outlook
 
 VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 
@@ -20,6 +24,28 @@ VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
 def number(value: float) -> str:
     """A number with six significant digits."""
     return f"{value:.6g}"
+
+
+def outlook_lines(outlook: "Outlook") -> list[str]:
+    """What a run of a study need not do, and what it does again, in a line each."""
+    name = outlook.plan.study.name
+    lines = [f"{name}: {count(n, 'trial')} done before by {by}" for by, n in outlook.shared.items()]
+    if outlook.instead:
+        lines.append(f"{name}: {count(outlook.earlier, 'trial')} of earlier code used as asked for")
+    elif outlook.earlier:
+        lines.append(
+            f"{name}: {count(outlook.earlier, 'trial')} done before by earlier code, run again now;"
+            " --keep-earlier uses the earlier results"
+        )
+    return lines
+
+
+def earlier_line(results: Results) -> str:
+    """Which results are from earlier code."""
+    return (
+        f"{results.study}: results of {results.earlier} of {count(len(results.records), 'trial')}"
+        f" are from earlier code; `recombine run {results.study}` makes new ones"
+    )
 
 
 def data_table(found: Sequence[dict[str, Any]]) -> Table:

@@ -200,6 +200,7 @@ def _document(pages: Sequence[StudyPage], addresses: Sequence[str], written: dat
                     "overrides": p.settings.overrides,
                     "seeds": p.results.seeds,
                     "trials": len(p.results.records),
+                    "earlier": p.results.earlier,
                     "failed": len(p.failures),
                     "seconds": p.seconds,
                     "verdicts": p.verdicts,

@@ -8,7 +8,7 @@ from ..claims import Missing, Verdict, judge
 from ..numbers import Number, numbers
 from ..results import Results
 from ..run import collect, conditions
-from ..settings import described, from_plain
+from ..settings import canonical, described, from_plain, without_folders
 from ..store import Failure, Settings, Store
 from ..study import Claim, Figure, Study
 from . import _plotly
@@ -107,7 +107,8 @@ def gather(study: Study, store: Store) -> StudyPage:
     settings = store.latest_settings(study.name)
     assert settings is not None, f"{study.name} has not been run"
     results = collect(study, settings, store)
-    failures = store.failures(study.name, settings, study.code)
+    planned = {t.key: t.code for t in conditions(study, settings)}
+    failures = store.failures(study.name, settings, planned)
     return StudyPage(
         study=study,
         settings=settings,
@@ -174,7 +175,7 @@ def _conditions(
     rows = []
     for trial in conditions(study, settings):
         condition = dict(trial.condition)
-        done = sum(r.config == trial.config for r in results.records)
-        failed = sum(f.config == trial.config for f in failures)
+        done = sum(canonical(without_folders(r.config)) == trial.key for r in results.records)
+        failed = sum(canonical(without_folders(f.config)) == trial.key for f in failures)
         rows.append(ConditionRow(condition, done, failed))
     return rows
