@@ -302,6 +302,10 @@ def claims(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
     strict: StrictOption = False,
+    of_package: Annotated[
+        bool,
+        typer.Option("--published", help="Of the results that come with the package, not a store."),
+    ] = False,
 ) -> None:
     """Judge the claims of the studies in the store, at the settings of their last runs."""
     from recombine.lab import run as lab
@@ -312,6 +316,9 @@ def claims(
     from recombine.lab.tables import earlier_line, verdict_table
 
     chosen = select(names) if names else None
+    if of_package:
+        _published_claims(chosen, as_json, strict)
+        return
     with Store.open(store) as opened:
         verdicts, earlier = [], {}
         for reference in chosen if chosen is not None else opened.references():
@@ -333,6 +340,26 @@ def claims(
                 print(f"recombine: {earlier_line(results)}", file=sys.stderr)
     if as_json:
         _print_json({"claims": [vars(v) | {"earlier": earlier[v.study]} for v in verdicts]})
+    else:
+        console = _console()
+        console.print(verdict_table(verdicts))
+        _summary(console, verdicts)
+    _exit_if_strict(strict, verdicts)
+
+
+def _published_claims(chosen: list[str] | None, as_json: bool, strict: bool) -> None:
+    from recombine.lab import published
+    from recombine.lab.errors import UserError
+    from recombine.lab.registry import load
+    from recombine.lab.tables import verdict_table
+
+    known = published.names()
+    for name in chosen or []:
+        if name not in known:
+            raise UserError(f"no results of {name} come with the package: run it")
+    verdicts = [v for name in chosen or known for v in published.judged(load(name))]
+    if as_json:
+        _print_json({"claims": [vars(v) for v in verdicts]})
     else:
         console = _console()
         console.print(verdict_table(verdicts))
@@ -364,16 +391,37 @@ def report(
 
 @app.command()
 def export(
-    to: Annotated[Path, typer.Option("--to", help="A .parquet or .csv file.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="A .parquet or .csv file for all measurements.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for the results of studies at preset laptop, as the package has them."
+        ),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write all measurements in the store to one table, one row per measurement."""
+    from recombine.lab.errors import UserError
     from recombine.lab.export import export_measurements
+    from recombine.lab.registry import listed
     from recombine.lab.store import Store
 
+    if to is None and results is None:
+        raise UserError("nothing to write: give --to FILE or --results DIR")
     with Store.open(store) as opened:
-        rows = export_measurements(opened, to)
-    print(f"{rows} measurements: {to}")
+        if to is not None:
+            rows = export_measurements(opened, to)
+            print(f"{rows} measurements: {to}")
+        if results is not None:
+            from recombine.lab.published import publish
+
+            written = 0
+            for path in publish(opened, results, list(listed())):
+                written += 1
+                print(path)
+            print(f"{written} studies with whole results at preset laptop: {results}")
 
 
 @data_app.command("list")

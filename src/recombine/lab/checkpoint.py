@@ -32,10 +32,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def pack(arrays: dict[str, np.ndarray]) -> bytes:
+def pack(arrays: dict[str, np.ndarray], *, compressed: bool = False) -> bytes:
     """Named arrays as the bytes of an `.npz` file."""
     buffer = BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    save = np.savez_compressed if compressed else np.savez
+    save(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 

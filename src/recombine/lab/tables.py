@@ -9,6 +9,7 @@ from rich.table import Table
 from .claims import Verdict
 from .conditions import Case
 from .numbers import numbers
+from .published import published_means
 from .results import Results
 from .settings import Setting
 from .specs import shown
@@ -103,19 +104,25 @@ def settings_table(settings: Sequence[Setting]) -> Table:
 
 
 def beside_table(study: Study, results: Results) -> Table:
-    """Our numbers beside the paper's; those with results come first."""
+    """Our numbers beside the paper's, and those that come with the package; those with results
+    come first."""
     table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
     table.add_column("quantity")
     table.add_column("paper", justify="right")
-    table.add_column("ours", justify="right")
+    table.add_column("published", justify="right")
+    table.add_column("yours", justify="right")
     table.add_column("95 % interval", style="dim")
     table.add_column("where", style="dim")
+    known = published_means(study) if results.preset == "laptop" else {}
     for row in numbers(study.beside, results):
         mean = number(row.mean) if row.seeds else "–"
         spread = f"[{number(row.low)}, {number(row.high)}]"
         interval = "" if row.seeds < 2 or row.low == row.high else spread
         quantity, where = escape(row.quantity), escape(row.paper.artifact)
-        table.add_row(quantity, number(row.paper.value), mean, escape(interval), where)
+        came = known.get(row.quantity)
+        with_package = "–" if came is None else number(came)
+        paper = number(row.paper.value)
+        table.add_row(quantity, paper, with_package, mean, escape(interval), where)
     return table
 
 
