@@ -1,7 +1,5 @@
 """What must be true of every registered study. A new study inherits all of it."""
 
-from pathlib import Path
-
 import pytest
 
 from recombine.lab import Store, UserError
@@ -9,8 +7,6 @@ from recombine.lab.registry import load, select
 from recombine.lab.run import collect, execute, plan, verdicts
 from recombine.lab.study import PRESETS
 from recombine.studies import STUDIES
-
-DOCS = Path(__file__).parents[2] / "docs" / "studies"
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +63,6 @@ def test_a_study_is_described_in_full(name):
 def test_a_study_judges_claims_on_enough_seeds(name):
     study = load(name)
     assert study.presets["laptop"].seeds >= max(3, *(c.seeds for c in study.claims))
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_has_a_page_in_the_docs_that_names_all_its_claims(name):
-    text = (DOCS / f"{name}.md").read_text()
-    for claim in load(name).claims:
-        assert claim.name in text
 
 
 INTERVALS = [

@@ -1,0 +1,128 @@
+"""Tables of the pages of studies, made from published results when the site is built.
+
+A page says where they go: `<!-- claims -->` for the claims with their verdicts, `<!-- numbers -->`
+for numbers beside the paper's, `<!-- measured -->` for all metrics.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from recombine.lab import confidence_interval
+from recombine.lab.numbers import numbers
+from recombine.lab.published import Published, judged, published
+from recombine.lab.registry import listed, load
+from recombine.lab.study import Study, in_words
+from recombine.lab.tables import evidence_text
+
+
+def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
+    """Called by MkDocs for every page before it is rendered."""
+    name = page.file.src_uri.removeprefix("studies/").removesuffix(".md")
+    return rendered(markdown, name) if name in listed() else markdown
+
+
+def rendered(markdown: str, name: str) -> str:
+    """The page of a study with its tables."""
+    for marker, make in TABLES.items():
+        if marker in markdown:
+            markdown = markdown.replace(marker, make(load(name), published(name)))
+    return markdown
+
+
+def claims_table(study: Study, found: Published | None) -> str:
+    """Claims with their verdicts and the numbers behind them."""
+    verdicts = {v.claim: v for v in judged(study)}
+
+    def row(claim: Any) -> list[str]:
+        start = [f"`{claim.name}`", claim.statement, claim.where]
+        if claim.name not in verdicts:
+            return [*start, "not run yet", ""]
+        verdict = verdicts[claim.name]
+        return [*start, f"**{verdict.verdict}**", brief(verdict.evidence)]
+
+    header = ("claim", "statement", "where", "verdict", "evidence")
+    return table(header, map(row, study.claims)) + origin(found)
+
+
+def brief(evidence: dict[str, Any]) -> str:
+    """Evidence in lines: every number with what is known of it."""
+    lines = []
+    for name, value in evidence.items():
+        if name == "seeds":
+            continue
+        text = evidence_text(value) if isinstance(value, dict) else evidence_text({"": value})
+        lines.append(f"{name}: {text.strip()}")
+    return "<br>".join(lines)
+
+
+def numbers_table(study: Study, found: Published | None) -> str:
+    """Our numbers beside the paper's: mean, interval, and whether the paper's lies inside."""
+    if found is None:
+        return ""
+    rows = [
+        [
+            n.quantity,
+            f"{n.paper.value:.4g}",
+            f"{n.mean:.4g}",
+            f"{n.low:.4g} to {n.high:.4g}" if n.high > n.low else "",
+            "yes" if n.low <= n.paper.value <= n.high else "no",
+            n.paper.artifact,
+        ]
+        for n in numbers(study.beside, found.results)
+        if n.seeds
+    ]
+    header = ("quantity", "paper", "here", "95 % interval", "paper inside", "where")
+    return table(header, rows) if rows else ""
+
+
+def measured_table(study: Study, found: Published | None) -> str:
+    """Every metric of every condition: mean and half the 95 % interval over seeds."""
+    if found is None:
+        return ""
+    groups: dict[str, list[Any]] = {}
+    for record in found.results.records:
+        groups.setdefault(in_words(record.condition) or "all", []).append(record)
+    names = list(dict.fromkeys(m for r in found.results.records for m in r.metrics))
+
+    def cell(records: Sequence[Any], name: str) -> str:
+        values = [r.metrics[name] for r in records if name in r.metrics]
+        if not values:
+            return ""
+        mean, low, high = confidence_interval(values)
+        return f"{mean:.4g}" + (f" ± {(high - low) / 2:.2g}" if high > low else "")
+
+    rows = [[words, *(cell(records, n) for n in names)] for words, records in groups.items()]
+    inside = table(("condition", *names), rows)
+    return (
+        f'<details markdown="1"><summary>All that was measured</summary>\n\n{inside}\n</details>\n'
+    )
+
+
+def origin(found: Published | None) -> str:
+    """Where published numbers come from."""
+    if found is None:
+        return ""
+    seeds, versions = found.results.seeds, found.provenance.get("versions", {})
+    jax = f", JAX {versions['jax']}" if "jax" in versions else ""
+    minutes = f"{found.seconds / 60:.0f} min" if found.seconds > 120 else f"{found.seconds:.0f} s"
+    return (
+        f"\nPreset {found.results.preset}, seeds {seeds[0]} to {seeds[-1]}, {minutes} of worker"
+        f" time{jax}.\n"
+    )
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;").replace("\n", " ")
+
+
+TABLES: dict[str, Callable[[Study, Published | None], str]] = {
+    "<!-- claims -->": claims_table,
+    "<!-- numbers -->": numbers_table,
+    "<!-- measured -->": measured_table,
+}
