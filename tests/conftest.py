@@ -1,26 +1,25 @@
 import os
 import shutil
+from pathlib import Path
 
 from recombine._folders import cache_folder
 from recombine.lab.engine import WORKER_FLAGS
 
 # Tests compile far more than they compute, and two of them run at a time: what counts is how fast
 # XLA compiles, not what it makes of a program. Workers that tests start take these flags over.
-QUICK_FLAGS = (
-    "--xla_backend_optimization_level=0",
-    "--xla_cpu_use_fusion_emitters=false",  # halves the time
-    "--xla_cpu_parallel_codegen_split_count=1",
+os.environ["XLA_FLAGS"] = " ".join(
+    (
+        *WORKER_FLAGS,
+        "--xla_backend_optimization_level=0",
+        "--xla_cpu_use_fusion_emitters=false",  # which halves the time
+        "--xla_cpu_parallel_codegen_split_count=1",
+    )
 )
-PROGRAMS = cache_folder() / "tests"
-"""Compiled programs, which all processes of tests share, today's and tomorrow's."""
-
-os.environ |= {
-    "XLA_FLAGS": " ".join((*WORKER_FLAGS, *QUICK_FLAGS)),
-    "NPROC": "1",
-    "JAX_COMPILATION_CACHE_DIR": str(PROGRAMS),
-    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-}
+os.environ["NPROC"] = "1"
+# All processes of tests share compiled programs, today's and tomorrow's.
+os.environ["JAX_COMPILATION_CACHE_DIR"] = str(cache_folder() / "tests")
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 
 import hypothesis
 import jax
@@ -28,6 +27,7 @@ import pytest
 
 from recombine.lab.memory import make_room
 
+PROGRAMS = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
 MOST_PROGRAM_BYTES = 1 << 30
 
 hypothesis.settings.register_profile("recombine", max_examples=40, deadline=None)
@@ -35,11 +35,12 @@ hypothesis.settings.load_profile("recombine")
 
 
 def pytest_configure(config):
-    """Begin anew with compiled programs when old ones fill the folder."""
-    if hasattr(config, "workerinput") or not PROGRAMS.is_dir():
-        return
-    if sum(file.stat().st_size for file in PROGRAMS.iterdir()) > MOST_PROGRAM_BYTES:
-        shutil.rmtree(PROGRAMS, ignore_errors=True)
+    """Begin anew with compiled programs when those that nobody needs any more fill the folder."""
+    is_worker = hasattr(config, "workerinput")
+    if PROGRAMS.is_dir() and not is_worker:
+        size = sum(file.stat().st_size for file in PROGRAMS.iterdir())
+        if size > MOST_PROGRAM_BYTES:
+            shutil.rmtree(PROGRAMS, ignore_errors=True)
 
 
 @pytest.fixture
@@ -51,6 +52,10 @@ def x64():
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget_programs():
-    """Let compiled programs go before they fill the memory, or have more maps of it than may be."""
+    """Let compiled programs go before they fill the memory.
+
+    Each also maps memory a few times over, Linux lets a process have 65,530 maps, and XLA dies of
+    it.
+    """
     yield
     make_room()

@@ -1,8 +1,12 @@
 """Public names: few, and each means one thing."""
 
 import ast
+import inspect
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 import recombine
 
@@ -26,3 +30,26 @@ def test_no_two_packages_share_a_name():
 
 def test_no_name_is_that_of_a_package():
     assert public_names().keys().isdisjoint(path.parent.name for path in SOURCE.glob("*/*.pyi"))
+
+
+def constant_is_documented(package, name):
+    """A constant holds no docstring at run time: a string follows it in the source."""
+    for path in Path(package.__file__).parent.glob("*.py"):
+        for statement, after in pairwise(ast.parse(path.read_text()).body):
+            targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+            if any(getattr(target, "id", None) == name for target in targets):
+                return isinstance(after, ast.Expr) and isinstance(
+                    ast.literal_eval(after.value), str
+                )
+    return False
+
+
+@pytest.mark.parametrize(
+    "package", ["data", "learning", "models", "probes", "splits", "tasks", "theory"]
+)
+def test_every_public_name_has_a_docstring(package):
+    module = getattr(recombine, package)
+    assert dir(module)
+    for name in dir(module):
+        documented = inspect.getdoc(getattr(module, name)) or constant_is_documented(module, name)
+        assert documented, f"{package}.{name}"

@@ -1,10 +1,13 @@
 """Sequence to sequence: it agrees with a plain loop, and attends within its input."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rows import Table
 
 from recombine import models, tasks
 
@@ -18,7 +21,11 @@ BATCH = tasks.SequenceBatch(
 
 
 SIZES = {"embedding": 3, "units": 4, "output_embedding": 2}
-MODEL = eqx.filter_jit(models.Seq2Seq)(5, 3, **SIZES, key=KEY)
+
+
+@functools.cache
+def network():
+    return eqx.filter_jit(models.Seq2Seq)(5, 3, **SIZES, key=KEY)
 
 
 @eqx.filter_jit
@@ -28,11 +35,15 @@ def everything(model, batch):
     return model(*batch), model.attention(*batch), greedy
 
 
-# 66 sequences are decoded in two groups, by length; the first three stand for all.
-LOGITS, ATTENTION, GREEDY = (
-    np.asarray(found)
-    for found in everything(MODEL, jax.tree.map(lambda x: jnp.tile(x, (22, 1)[: x.ndim]), BATCH))
-)
+@functools.cache
+def found():
+    """Of 66 sequences, decoded in two groups by length; the first three stand for all."""
+    many = jax.tree.map(lambda x: jnp.tile(x, (22, 1)[: x.ndim]), BATCH)
+    return dict(zip(PARTS, map(np.asarray, everything(network(), many)), strict=True))
+
+
+PARTS = "logits", "attention", "greedy"
+FOUND = Table({name: lambda name=name: found()[name] for name in PARTS})
 
 
 def sigmoid(x):
@@ -84,28 +95,30 @@ def test_it_agrees_with_a_plain_loop():
     rows = zip(*map(np.asarray, BATCH), strict=True)
     for row, (inputs, length, outputs, steps) in enumerate(rows):
         before = np.concatenate([[0], outputs[:-1]])[:steps]
-        logits, attention = plain(MODEL, inputs, length, before)
-        np.testing.assert_allclose(LOGITS[row, :steps], logits, atol=1e-5)
-        np.testing.assert_allclose(ATTENTION[row, :steps, :length], attention, atol=1e-5)
+        logits, attention = plain(network(), inputs, length, before)
+        np.testing.assert_allclose(FOUND["logits"][row, :steps], logits, atol=1e-5)
+        np.testing.assert_allclose(FOUND["attention"][row, :steps, :length], attention, atol=1e-5)
 
 
 def test_a_sequence_does_not_depend_on_the_others_of_its_batch():
     counts = np.arange(5) < np.asarray(BATCH.output_lengths)[:, None]
     for start in range(3, 66, 3):
-        np.testing.assert_allclose(LOGITS[start : start + 3][counts], LOGITS[:3][counts], atol=1e-5)
+        np.testing.assert_allclose(
+            FOUND["logits"][start : start + 3][counts], FOUND["logits"][:3][counts], atol=1e-5
+        )
 
 
 def test_attention_sums_to_1_and_is_0_on_padding():
-    np.testing.assert_allclose(ATTENTION.sum(axis=2), 1, rtol=1e-6)
+    np.testing.assert_allclose(FOUND["attention"].sum(axis=2), 1, rtol=1e-6)
     beyond = np.arange(4) >= np.asarray(BATCH.input_lengths)[:, None]
-    np.testing.assert_array_equal(ATTENTION[:3].swapaxes(1, 2)[beyond], 0)
+    np.testing.assert_array_equal(FOUND["attention"][:3].swapaxes(1, 2)[beyond], 0)
 
 
 def test_greedy_symbols_are_the_most_probable_after_themselves():
-    for row, symbols in enumerate(GREEDY[:3]):
+    for row, symbols in enumerate(FOUND["greedy"][:3]):
         end = np.append(symbols, 0).argmin()
         before = np.concatenate([[0], symbols[:-1]])
-        logits, _ = plain(MODEL, BATCH.inputs[row], int(BATCH.input_lengths[row]), before)
+        logits, _ = plain(network(), BATCH.inputs[row], int(BATCH.input_lengths[row]), before)
         np.testing.assert_array_equal(symbols[: end + 1], logits.argmax(axis=1)[: end + 1])
         np.testing.assert_array_equal(symbols[end:], 0)
 
@@ -113,7 +126,7 @@ def test_greedy_symbols_are_the_most_probable_after_themselves():
 def test_the_start_of_the_published_code_has_states_and_cells_exchanged():
     swapped = eqx.filter_jit(models.Seq2Seq)(5, 3, **SIZES, swapped_start=True, key=KEY)
     encode = eqx.filter_jit(lambda model: model._encode(BATCH.inputs, BATCH.input_lengths)[1])
-    right, other = encode(MODEL), encode(swapped)
+    right, other = encode(network()), encode(swapped)
     np.testing.assert_array_equal(other.lstm.hidden, right.lstm.cell)
     np.testing.assert_array_equal(other.lstm.cell, right.lstm.hidden)
     assert (right.lstm.hidden != right.lstm.cell).all()

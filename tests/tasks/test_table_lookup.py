@@ -1,15 +1,28 @@
 """Table lookup: the published sets, and what their items come to."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
+from rows import Table
 
 from recombine import tasks
 from recombine.tasks._table_lookup import _reserved, _tables
 
 KEY = jax.random.key(0)
 TASK = tasks.TableLookup()
-SETS = TASK.sets()
+SETS = Table(
+    {
+        name: lambda name=name: drawn_sets()[name]
+        for name in ("train", "iid_valid", "iid", "depth_valid", "longer", "reserved")
+    }
+)
+
+
+@functools.cache
+def drawn_sets():
+    return TASK.sets()
 
 
 def parse(task, items, places=None):
@@ -27,7 +40,7 @@ def texts(items):
 
 
 def test_the_sets_have_their_published_sizes():
-    sizes = {name: len(items) for name, items in SETS.items()}
+    sizes = {name: len(items) for name, items in drawn_sets().items()}
     assert sizes == {
         "train": 53_704,
         "iid_valid": 4000,

@@ -1,0 +1,104 @@
+"""A small network of every spec: with its defaults, and with each of its switches turned."""
+
+import dataclasses
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from model_rows import KEY, Row, numbers, squared
+from rows import Table
+
+from recombine._spec import AbstractSpec, is_registered, known_specs, spec_name
+from recombine.models import specs
+
+SMALL = {"width": 8, "hidden": 6, "heads": 2, "layers": 2, "test_layers": None,
+         "embedding": 3, "units": 4, "cells": 3, "word": 2}  # fmt: skip
+"""Sizes of small networks; a spec takes those that it has a field for."""
+TOKENS, LENGTHS = jnp.array([[1, 5, 3, 2, 4], [2, 3, 1, 0, 0]]), jnp.array([5, 3])
+
+
+def small(spec: Any) -> Any:
+    """The spec with small sizes."""
+    names = {field.name for field in dataclasses.fields(spec)}
+    return dataclasses.replace(spec, **{name: n for name, n in SMALL.items() if name in names})
+
+
+def drawn(build, sizes):
+    """The network that a spec describes, with normal numbers for weights. Nothing is compiled."""
+    network = eqx.filter_eval_shape(build, sizes, KEY)
+    generator = np.random.default_rng(0)
+
+    def draw(leaf):
+        is_array = isinstance(leaf, jax.ShapeDtypeStruct)
+        numbers = generator.normal(scale=0.5, size=leaf.shape) if is_array else leaf
+        return jnp.asarray(numbers, leaf.dtype) if is_array else leaf
+
+    return jax.tree.map(draw, network)
+
+
+HALVES = "of the last layer, the published code reads the backward direction alone"
+UNREAD = {
+    specs.BiLSTMSpec(reads_halves=True): dict.fromkeys(
+        (".directions[1][0].weight", ".directions[1][0].bias", ".second_biases[1][0]"), HALVES
+    ),
+}
+"""For weights that nothing reads, by their paths in a network: the reason."""
+
+
+def sequence_network(spec):
+    network = drawn(spec.build, specs.SequenceSizes(vocabulary=5, classes=4))
+    unread = {small(one): paths for one, paths in UNREAD.items()}
+    return Row(network, lambda m: squared(m(TOKENS, LENGTHS)), unread.get(spec, {}))
+
+
+def meta_network(spec):
+    network = drawn(spec.build, specs.VectorSizes(inputs=4, outputs=3))
+    return Row(network, lambda m: squared(m(numbers(2, 4), m.initial())))
+
+
+def encoder(**part):
+    """A network in which one part is that of a spec."""
+    return sequence_network(small(dataclasses.replace(specs.TransformerSpec(), **part)))
+
+
+KINDS = {
+    specs.AbstractAttentionSpec: lambda spec: encoder(attention=spec),
+    specs.AbstractBlockSpec: lambda spec: encoder(block=spec),
+    specs.AbstractFeedForwardSpec: lambda spec: encoder(feed_forward=spec),
+    specs.AbstractMetaSpec: meta_network,
+    specs.AbstractPositionsSpec: lambda spec: encoder(positions=spec),
+    specs.AbstractProjectionsSpec: lambda spec: encoder(projections=spec),
+    specs.AbstractSequenceSpec: sequence_network,
+    specs.HaltingSpec: lambda spec: encoder(halting=spec),
+}
+"""For each kind of spec, the row of one of them. A new kind adds a row."""
+
+
+def switched(spec: Any) -> dict[str, Any]:
+    """The spec itself, and with each of its Boolean fields turned, by name."""
+    found = {spec_name(spec): spec}
+    for field in dataclasses.fields(spec):
+        value = getattr(spec, field.name)
+        if isinstance(value, bool):
+            turned = {field.name: not value}
+            found[f"{spec_name(spec)} {field.name}={not value}"] = dataclasses.replace(
+                spec, **turned
+            )
+    return found
+
+
+def kinds_of(kind: type[AbstractSpec]) -> list[type[AbstractSpec]]:
+    """The registered specs of a kind."""
+    return [spec for spec in known_specs(kind).values() if is_registered(spec, kind)]
+
+
+ROWS = Table(
+    {
+        name: lambda make=make, spec=spec: make(spec)
+        for kind, make in KINDS.items()
+        for one in kinds_of(kind)
+        for name, spec in switched(small(one())).items()
+    }
+)
