@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from recombine import models
+from recombine.models._dropout import dropout, split
 
 KEY = jax.random.key(0)
 TOKENS, LENGTHS = jnp.array([[1, 5, 3, 2], [2, 3, 0, 0]]), jnp.array([4, 2])
@@ -32,13 +33,21 @@ def read(lstm, second, rows):
     return np.array(seen)
 
 
+@pytest.mark.parametrize("key", [None, KEY], ids=["evaluation", "training"])
 @pytest.mark.parametrize("both", [False, True])
-def test_two_layers_agree_with_a_plain_loop(both):
+def test_two_layers_agree_with_a_plain_loop_and_dropout_acts_on_what_each_reads(both, key):
     model = make(layers=2, bidirectional=both)
-    logits = eqx.filter_jit(model)(TOKENS, LENGTHS)
+    logits = eqx.filter_jit(lambda tokens, key: model(tokens, LENGTHS, key=key))(TOKENS, key)
+    shapes = [(*TOKENS.shape, 3), (*TOKENS.shape, 4)]
+    factors = [
+        np.asarray(dropout(jnp.ones(shape), 0.5, key=k))
+        for shape, k in zip(shapes, split(key, 2), strict=True)
+    ]
     for row, length in enumerate(LENGTHS):
         rows = np.asarray(model.embedding.weight)[np.asarray(TOKENS[row, :length]) - 1]
-        for lstms, biases in zip(model.directions, model.second_biases, strict=True):
+        layers = zip(model.directions, model.second_biases, factors, strict=True)
+        for lstms, biases, factor in layers:
+            rows = rows * factor[row, :length]
             ahead = read(lstms[0], biases[0], rows)
             back = [read(lstms[1], biases[1], rows[::-1])[::-1]] if both else []
             last = np.concatenate([ahead[-1], *(b[0] for b in back)])

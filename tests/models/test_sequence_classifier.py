@@ -126,14 +126,27 @@ def test_dropout_keeps_the_mean_and_is_independent_between_neighbours_and_keys()
 
 
 def test_training_drops_out_anew_at_every_layer_and_for_every_key():
-    """Before the first layer, too, if an encoder says so."""
     for name in ("ndr", "transformer"):
         drawn = lambda key, name=name: call(MODELS[name], TOKENS, LENGTHS, key)  # noqa: E731
         assert np.array_equal(drawn(KEY), drawn(KEY))
         assert not np.allclose(drawn(KEY), drawn(jax.random.key(1)))
         assert not np.allclose(drawn(KEY), LOGITS[name])
-    spec = dataclasses.replace(SPECS["transformer"], dropout=0.0, embedding_dropout=0.5)
-    assert not np.allclose(call(make(spec), TOKENS, LENGTHS, KEY), LOGITS["transformer"])
+
+
+def test_before_the_first_layer_dropout_acts_on_columns_with_their_positions():
+    spec = dataclasses.replace(SPECS["transformer"], layers=1, embedding_dropout=0.5)
+    encoder = make(spec).encoder
+
+    @eqx.filter_jit
+    def both(encoder, key):
+        of_embedding, of_stack = jax.random.split(key)
+        columns = dropout(encoder.positions(encoder.embedding(TOKENS)), 0.5, key=of_embedding)
+        mask = models.padding_mask(LENGTHS, TOKENS.shape[1])
+        expected, _ = encoder.stack(columns, mask, key=of_stack)
+        return encoder(TOKENS, LENGTHS, key=key)[0], expected
+
+    found, expected = both(encoder, KEY)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_the_first_column_can_be_read():

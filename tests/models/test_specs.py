@@ -66,7 +66,9 @@ def test_every_field_has_a_default_and_is_plain_or_a_spec():
 
 
 def test_listing_specs_loads_no_jax():
-    code = "import sys, recombine.models.specs as s; s.sequence_specs(); print('jax' in sys.modules)"
+    code = (
+        "import sys, recombine.models.specs as s; s.sequence_specs(); print('jax' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False"]
 
