@@ -12,6 +12,7 @@ from plain_encoder import KEY, SPECS, dense, make, number, plain_block, sinusoid
 from rows import Table
 
 from recombine import models
+from recombine.models import specs
 from recombine.models._dropout import dropout, kept
 from recombine.models._positions import sinusoids
 from recombine.models._relative_attention import by_source
