@@ -217,6 +217,13 @@ def run(
         bool,
         typer.Option("--keep-earlier", help="Use results of earlier code; do not run it again."),
     ] = False,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Add seeds until claims are decided, in at most three rounds.",
+        ),
+    ] = False,
     strict: StrictOption = False,
 ) -> None:
     """Run studies: finished trials are skipped, interrupted ones resume from their checkpoint."""
@@ -228,7 +235,13 @@ def run(
     from recombine.lab.progress import RunProgress
     from recombine.lab.registry import select
     from recombine.lab.store import Store
-    from recombine.lab.tables import beside_table, earlier_line, outlook_lines, verdict_table
+    from recombine.lab.tables import (
+        beside_table,
+        earlier_line,
+        gave_up_lines,
+        outlook_lines,
+        verdict_table,
+    )
     from recombine.lab.words import count, duration
 
     if engine not in ENGINES:
@@ -242,38 +255,54 @@ def run(
     )
     console = _console()
     started = time.monotonic()
+    rounds = lab.ROUNDS if until_decided else 0
+    word = "1 study" if len(plans) == 1 else f"{len(plans)} studies"
+    verdicts: dict[str, list[Any]] = {}
+    failed = 0
     with Store.create(store) as opened:
-        outlooks = lab.look_ahead(plans, opened, keep_earlier)
-        total = len({t.id for p in plans for t in p.trials})
-        skipped = total - sum(len(outlook.todo) for outlook in outlooks)
-        word = "1 study" if len(plans) == 1 else f"{len(plans)} studies"
-        console.print(
-            f"{word} at preset {preset}: {count(total, 'trial')}"
-            + (f", {skipped} of them done before" if skipped else ""),
-            highlight=False,
-        )
-        for line in (line for outlook in outlooks for line in outlook_lines(outlook)):
+        for number in range(rounds + 1):
+            outlooks = lab.look_ahead(plans, opened, keep_earlier)
+            total = len({t.id for p in plans for t in p.trials})
+            skipped = total - sum(len(outlook.todo) for outlook in outlooks)
+            console.print(
+                f"{word} at preset {preset}: {count(total, 'trial')}"
+                + (f", {skipped} of them done before" if skipped else ""),
+                highlight=False,
+            )
+            for line in (line for outlook in outlooks for line in outlook_lines(outlook)):
+                console.print(line, markup=False, highlight=False)
+            try:
+                with RunProgress(total - skipped, skipped, console) as progress:
+                    failed += lab.execute(
+                        plans, opened, ENGINES[engine](workers, time_limit), progress,
+                        keep_earlier=keep_earlier, looks=rounds + 1,
+                    )  # fmt: skip
+            except KeyboardInterrupt:
+                console.print("stopped; run the same command again to resume", style="yellow")
+                raise typer.Exit(130) from None
+            concluded = {p.study.name: lab.conclude(p, opened) for p in plans}
+            verdicts |= {name: judged for name, (_, judged) in concluded.items()}
+            more = [lab.more_seeds(p, verdicts[p.study.name]) for p in plans]
+            last = number == rounds or not any(more)
+            for p, wanted in zip(plans, more, strict=True):
+                results, _ = concluded[p.study.name]
+                if wanted is not None and not last:
+                    continue
+                if results.earlier:
+                    console.print(earlier_line(results), markup=False, highlight=False)
+                if p.study.beside:
+                    console.print(beside_table(p.study, results))
+            if last:
+                break
+            plans = [wanted for wanted in more if wanted is not None]
+            word = f"more seeds for {'1 study' if len(plans) == 1 else f'{len(plans)} studies'}"
+    found = [verdict for judged in verdicts.values() for verdict in judged]
+    if found:
+        console.print(verdict_table(found))
+    _summary(console, found)
+    if until_decided:
+        for line in gave_up_lines(found):
             console.print(line, markup=False, highlight=False)
-        try:
-            with RunProgress(total - skipped, skipped, console) as progress:
-                failed = lab.execute(
-                    plans, opened, ENGINES[engine](workers, time_limit), progress,
-                    keep_earlier=keep_earlier,
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            console.print("stopped; run the same command again to resume", style="yellow")
-            raise typer.Exit(130) from None
-        verdicts = []
-        for p in plans:
-            results, judged = lab.conclude(p, opened)
-            if results.earlier:
-                console.print(earlier_line(results), markup=False, highlight=False)
-            if p.study.beside:
-                console.print(beside_table(p.study, results))
-            verdicts += judged
-    if verdicts:
-        console.print(verdict_table(verdicts))
-    _summary(console, verdicts)
     took = duration(time.monotonic() - started)
     console.print(f"done in {took}; results are in {store}", markup=False, highlight=False)
     if failed:
@@ -281,12 +310,13 @@ def run(
             f"recombine: {count(failed, 'trial')} failed; the reasons are above", style="red"
         )
         raise typer.Exit(1)
-    _exit_if_strict(strict, verdicts)
+    _exit_if_strict(strict, found)
 
 
 def _summary(console: Any, verdicts: list[Any]) -> None:
-    counts = {w: sum(v.verdict == w for v in verdicts) for w in ("holds", "fails", "undecided")}
-    text = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+    words = {"holds": "hold", "fails": "fail", "undecided": "undecided"}
+    counts = {word: sum(v.verdict == word for v in verdicts) for word in words}
+    text = ", ".join(f"{n} {w if n == 1 else words[w]}" for w, n in counts.items() if n)
     if text:
         console.print(f"claims: {text}", highlight=False)
 

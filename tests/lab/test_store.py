@@ -210,6 +210,7 @@ INSERT INTO former SELECT t.id, study, preset, overrides, condition, t.config, t
     FROM trials t JOIN requests ON trial = t.id ORDER BY place;
 DROP TABLE requests;
 DROP TABLE trials;
+ALTER TABLE runs DROP COLUMN looks;
 ALTER TABLE former RENAME TO trials;
 CREATE INDEX trials_by_study ON trials (study, preset, overrides, status);
 PRAGMA user_version = 2;
@@ -240,6 +241,7 @@ def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
         assert results.metric("error")[0] == 1 / 3
         np.testing.assert_array_equal(results.array("a")[0], np.arange(4.0))
         assert older.latest_settings("family/study") == LAPTOP
+        assert older.looks("family/study", LAPTOP) == 1
         assert older.provenance("family/study", LAPTOP) == [{"versions": {"jax": "0"}}]
         assert len(list(older.measurements())) == 4
         assert older._db.execute("PRAGMA user_version").fetchone() == (version,)
@@ -259,6 +261,8 @@ def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, versi
         newer.write(lost, outcome(newer, lost.id))
         assert newer.finished([lost, kept]) == {lost.id, kept.id}
         assert newer.results("family/study", LAPTOP).seeds == [0, 1]
+        newer.begin_run("family/study", "family/study", LAPTOP, [0], 2, looks=4)
+        assert newer.looks("family/study", LAPTOP) == 4
     with Store.open(store.folder) as reopened:
         assert len(list(reopened.measurements())) == 8
 

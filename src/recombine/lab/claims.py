@@ -85,13 +85,11 @@ class Verdict:
     """If it is undecided: how many seeds would be likely to decide it."""
 
 
-def judge(claim: Claim, study: str, results: "Results", *, looks: int = 1) -> Verdict:
+def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     """The verdict on `claim`; undecided if results are missing.
 
-    **Arguments:**
-
-    - `looks`: how often results may be looked at before seeds are enough. All looks together
-        are wrong as seldom as one, since each has a wider interval (Bonferroni).
+    Results that may be looked at several times have wider intervals, so that all looks together
+    are wrong as seldom as one (Bonferroni).
     """
 
     def verdict(word: VerdictWord, evidence: dict[str, Any], seeds: int | None = None) -> Verdict:
@@ -115,7 +113,7 @@ def judge(claim: Claim, study: str, results: "Results", *, looks: int = 1) -> Ve
         return verdict("undecided", {"reason": "conditions have been run with different seeds"})
     try:
         if isinstance(claim.check, Statement):
-            found = claim.check.judge(results, ERROR / looks)
+            found = claim.check.judge(results, ERROR / results.looks)
             evidence = {"seeds": seeds, **found.evidence, **_means(claim.context, results)}
             return verdict(found.verdict, evidence, found.seeds)
         judgement = claim.check(results)

@@ -42,6 +42,8 @@ class Results:
     """How many trials raised or diverged."""
     missing: int = 0
     """How many of the preset's conditions have no finished trial."""
+    looks: int = 1
+    """How often they may have been looked at before there were seeds enough."""
     earlier: int = 0
     """How many trials are from earlier code."""
 

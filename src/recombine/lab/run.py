@@ -22,6 +22,11 @@ from .study import Study, Trial
 MOST_SEEDS = 2**31
 """A PRNG key has 32 bits of seed in single precision; larger seeds would repeat smaller ones."""
 
+ROUNDS = 3
+"""How often seeds are added until claims are decided."""
+GROWTH = 4
+"""By how much a round may multiply the seeds of a study."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -120,8 +125,15 @@ def execute(
     on_event: Callable[[Event], None] = lambda event: None,
     *,
     keep_earlier: bool = False,
+    looks: int = 1,
 ) -> int:
-    """Carry out what is not done yet. Returns how many trials failed."""
+    """Carry out what is not done yet. Returns how many trials failed.
+
+    **Arguments:**
+
+    - `keep_earlier`: use results of earlier code, instead of running these trials again.
+    - `looks`: how often results may be looked at before there are seeds enough.
+    """
     engine = engine or LocalEngine()
     failed = 0
     with store.lock():
@@ -131,7 +143,7 @@ def execute(
             p = outlook.plan
             seeds = sorted({t.seed for t in p.trials})
             runs.append(
-                store.begin_run(p.study.name, p.reference, p.settings, seeds, engine.workers)
+                store.begin_run(p.study.name, p.reference, p.settings, seeds, engine.workers, looks)
             )
             store.ask(p.trials, outlook.instead)
             jobs += [Job(t, p.reference, store.folder) for t in outlook.todo]
@@ -155,6 +167,21 @@ def _tidy(store: Store) -> None:
         shutil.rmtree(store.checkpoints(trial), ignore_errors=True)
 
 
+def more_seeds(plan: Plan, verdicts: Sequence[Verdict]) -> Plan | None:
+    """The same plan with as many seeds as are likely to decide its undecided claims.
+
+    At most `GROWTH` times as many as it has; None if no number of seeds would help.
+    """
+    wanted = max((v.seeds for v in verdicts if v.verdict == "undecided" and v.seeds), default=0)
+    seeds = sorted({t.seed for t in plan.trials})
+    count = min(wanted, GROWTH * len(seeds))
+    if count <= len(seeds):
+        return None
+    one_seed = [t for t in plan.trials if t.seed == seeds[0]]
+    trials = [replace(t, seed=s) for t in one_seed for s in range(seeds[0], seeds[0] + count)]
+    return replace(plan, trials=trials)
+
+
 def conclude(plan: Plan, store: Store) -> tuple[Results, list[Verdict]]:
     """The results of what was planned, and its claims, judged and recorded."""
     results = collect(plan.study, plan.settings, store)
@@ -172,7 +199,8 @@ def collect(study: Study, settings: Settings, store: Store) -> Results:
     results = store.results(study.name, settings, planned)
     found = {canonical(without_folders(r.config)) for r in results.records}
     failed = len(store.failures(study.name, settings, planned))
-    return replace(results, failed=failed, missing=len(planned.keys() - found))
+    looks = store.looks(study.name, settings)
+    return replace(results, failed=failed, missing=len(planned.keys() - found), looks=looks)
 
 
 def conditions(study: Study, settings: Settings) -> list[Trial]:

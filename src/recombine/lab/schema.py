@@ -17,7 +17,7 @@ CREATE TABLE provenance (
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, study TEXT NOT NULL, reference TEXT NOT NULL, preset TEXT NOT NULL,
     overrides TEXT NOT NULL, seeds TEXT NOT NULL, workers INTEGER NOT NULL,
-    started TEXT NOT NULL, seconds REAL
+    started TEXT NOT NULL, seconds REAL, looks INTEGER NOT NULL DEFAULT 1
 );
 CREATE TABLE metrics (
     trial TEXT NOT NULL REFERENCES trials (id), name TEXT NOT NULL, value REAL NOT NULL,
@@ -105,6 +105,7 @@ def bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
     database.execute(f"INSERT OR REPLACE INTO requests {OLD_REQUESTS} ORDER BY finished")
     database.execute("DROP TABLE main.trials")
     database.execute("ALTER TABLE new_trials RENAME TO trials")
+    database.execute("ALTER TABLE runs ADD COLUMN looks INTEGER NOT NULL DEFAULT 1")
     database.execute(f"PRAGMA user_version = {VERSION}")
 
 
@@ -116,6 +117,7 @@ def show_as_new(database: sqlite3.Connection) -> None:
     _add_function(database)
     database.execute(f"CREATE TEMP VIEW requests AS {OLD_REQUESTS}")
     database.execute(f"CREATE TEMP VIEW trials AS {OLD_TRIALS}")
+    database.execute("CREATE TEMP VIEW runs AS SELECT *, 1 AS looks FROM main.runs")
 
 
 def _add_function(database: sqlite3.Connection) -> None:

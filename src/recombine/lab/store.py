@@ -189,15 +189,21 @@ class Store:
     # Writing
 
     def begin_run(
-        self, study: str, reference: str, settings: Settings, seeds: Sequence[int], workers: int
-    ) -> int:
-        """Record that a run of `study`, loaded from `reference`, has begun with these settings."""
+        self, study: str, reference: str, settings: Settings, seeds: Sequence[int], workers: int,
+        looks: int = 1,
+    ) -> int:  # fmt: skip
+        """Record that a run of `study`, loaded from `reference`, has begun with these settings.
+
+        **Arguments:**
+
+        - `looks`: how often its results may be looked at before there are seeds enough.
+        """
         with self._db:
             cursor = self._db.execute(
-                "INSERT INTO runs (study, reference, preset, overrides, seeds, workers, started)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO runs (study, reference, preset, overrides, seeds, workers, started,"
+                " looks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (study, reference, settings.preset, canonical(settings.overrides),
-                 canonical(list(seeds)), workers, now()),
+                 canonical(list(seeds)), workers, now(), looks),
             )  # fmt: skip
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -346,6 +352,14 @@ class Store:
         asked = {t.id for t in trials}
         rows = self._db.execute("SELECT trial, study FROM requests ORDER BY place DESC")
         return {trial: study for trial, study in rows if trial in asked}
+
+    def looks(self, study: str, settings: Settings) -> int:
+        """How often results of `study` with these settings may have been looked at."""
+        row = self._db.execute(
+            "SELECT max(looks) FROM runs WHERE study = ? AND preset = ? AND overrides = ?",
+            _chosen(study, settings),
+        ).fetchone()
+        return row[0] or 1
 
     def latest_settings(self, study: str) -> Settings | None:
         """The preset and overrides of the last run of `study`, if possible one with results."""

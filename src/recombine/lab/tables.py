@@ -140,6 +140,21 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     return table
 
 
+def gave_up_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """What is said of claims that stay undecided although seeds were added."""
+    return [
+        f"gave up: {v.study} {v.claim} is still undecided; "
+        + (f"{v.seeds} seeds would be likely to decide it" if v.seeds else _why(v))
+        for v in verdicts
+        if v.verdict == "undecided"
+    ]
+
+
+def _why(verdict: Verdict) -> str:
+    reason = verdict.evidence.get("reason")
+    return str(reason) if reason else "hardly any number of seeds would decide it"
+
+
 def evidence_text(evidence: dict) -> str:
     """Evidence in one line of words."""
 
