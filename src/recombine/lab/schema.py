@@ -40,7 +40,7 @@ CREATE TABLE claims (
 NEW_TABLES = """
 CREATE TABLE {prefix}trials (
     id TEXT PRIMARY KEY, function TEXT NOT NULL, code TEXT NOT NULL, config TEXT NOT NULL,
-    seed INTEGER NOT NULL, recipe TEXT NOT NULL,
+    seed INTEGER NOT NULL, recipe TEXT NOT NULL, needs TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'diverged')), reason TEXT,
     steps INTEGER, seconds REAL, compile_seconds REAL, finished TEXT NOT NULL,
     provenance INTEGER REFERENCES provenance (id)
@@ -48,19 +48,30 @@ CREATE TABLE {prefix}trials (
 CREATE TABLE requests (
     place INTEGER PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
     condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
-    trial TEXT NOT NULL, UNIQUE (study, preset, overrides, config, seed, code)
+    trial TEXT NOT NULL, is_earlier INTEGER NOT NULL, is_needed INTEGER NOT NULL,
+    UNIQUE (study, preset, overrides, config, seed, code, is_needed)
 );
-CREATE INDEX requests_by_trial ON requests (trial)
+CREATE INDEX requests_by_trial ON requests (trial);
+CREATE TABLE networks (
+    trial TEXT NOT NULL REFERENCES trials (id), name TEXT NOT NULL, file TEXT NOT NULL,
+    sha256 TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
+    PRIMARY KEY (trial, name)
+)
 """
-"""What format 3 has: trials that belong to nobody, and who asked for them. A request names the code
-that there was when it was made, and the trial that answers it, which may be of earlier code."""
+"""What format 3 has: trials that belong to nobody, and who asked for them, or needed them for what
+they asked for. A request names the code that there was when it was made, and the trial that answers
+it, which may be of earlier code."""
 OLD_TRIALS = (
-    "SELECT id, '' AS function, code, config, seed, '' AS recipe, status, reason, steps, seconds,"
-    " compile_seconds, finished, provenance FROM main.trials"
+    "SELECT id, '' AS function, code, config, seed, '' AS recipe, '' AS needs,"
+    " status, reason, steps, seconds, compile_seconds,"
+    " finished, provenance FROM main.trials"
+)
+NO_NETWORKS = (
+    "SELECT '' AS trial, '' AS name, '' AS file, '' AS sha256, 0 AS size, 0 AS changed WHERE 0"
 )
 OLD_REQUESTS = (
     "SELECT rowid AS place, study, preset, overrides, condition, without_folders(config) AS config,"
-    " seed, code, id AS trial FROM main.trials"
+    " seed, code, id AS trial, 0 AS is_earlier, 0 AS is_needed FROM main.trials"
 )
 
 
@@ -116,6 +127,7 @@ def show_as_new(database: sqlite3.Connection) -> None:
     _add_function(database)
     database.execute(f"CREATE TEMP VIEW requests AS {OLD_REQUESTS}")
     database.execute(f"CREATE TEMP VIEW trials AS {OLD_TRIALS}")
+    database.execute(f"CREATE TEMP VIEW networks AS {NO_NETWORKS}")
 
 
 def _add_function(database: sqlite3.Connection) -> None:
