@@ -59,9 +59,7 @@ def load(
     """
     references = registry.select([study])
     if len(references) > 1:
-        raise UserError(
-            f"{study} has {len(references)} studies: name one of {', '.join(references)}"
-        )
+        raise UserError(f"{study} is a family: name one study of {', '.join(references)}")
     recipe = registry.load(references[0])
     folder = Path(store or os.environ.get("RECOMBINE_STORE") or "recombine-store")
     with Store.open(folder) as opened:

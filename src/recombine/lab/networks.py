@@ -3,7 +3,7 @@
 A file is a NumPy archive (`.npz`) with the network's arrays by their paths, and under `header`, as
 JSON, the spec with all its settings, the sizes that it was built for, and a checksum. Nothing in it
 is code: a network is built by the spec's own `build`, and a spec of a user's file is used only
-where the user names that file.
+where the user names that file, or has loaded it already.
 """
 
 import importlib
@@ -19,7 +19,7 @@ import numpy as np
 from .checkpoint import Damaged, _is_array, _is_key, pack, unpack, write_atomically
 from .errors import UserError
 from .settings import CODE, canonical, from_plain, plain
-from .specs import IN_FILE, class_in_file, code_of, file_of
+from .specs import IN_FILE, class_in_file, code_of, file_of, is_loaded
 
 FORMAT = 1
 HEADER = "header"
@@ -126,11 +126,10 @@ class KeptNetworks(Mapping[str, Kept]):
 
     - `folder`: of the store.
     - `trial`: the identity of the trial.
-    - `config`: a JSON-ready config. Files that it names may be loaded.
     """
 
-    def __init__(self, folder: Path, trial: str, config: Mapping[str, Any]):
-        self._folder, self._trial, self._files = folder, trial, files_in(config)
+    def __init__(self, folder: Path, trial: str):
+        self._folder, self._trial = folder, trial
 
     def _names(self) -> list[str]:
         paths = network_path(self._folder, self._trial, "*")
@@ -146,15 +145,7 @@ class KeptNetworks(Mapping[str, Kept]):
         path = network_path(self._folder, self._trial, name)
         if not path.is_file():
             raise UserError(f"the trial that this one needs keeps no network {name!r}")
-        return read_network(path, self._files)
-
-
-def files_in(config: Any) -> set[str]:
-    """The Python files that a JSON-ready config names."""
-    if isinstance(config, Mapping):
-        return set().union(*map(files_in, config.values()))
-    found = IN_FILE.fullmatch(config) if isinstance(config, str) else None
-    return {found["path"]} if found else set()
+        return read_network(path)
 
 
 def _opened(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -258,8 +249,9 @@ def _class_of(text: str, files: Mapping[str, Path]) -> Any:
 
 
 def _allowed(file: str, files: Mapping[str, Path]) -> Path:
-    name = Path(file).name
-    if name not in files:
+    if (name := Path(file).name) not in files:
+        if is_loaded(Path(file)):
+            return Path(file)
         raise UserError(
             f"the network is made by a class of {file}, which is loaded only if you name it:"
             f" model={file}:NAME, or files=[{file!r}]"

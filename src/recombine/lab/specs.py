@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from .._spec import AbstractSpec, is_registered, known_specs, spec_name
 from .errors import UserError, nearest
-from .files import digest, load_module
+from .files import digest, load_module, was_loaded
 
 IN_FILE = re.compile(r"(?P<path>.*\.py):(?P<name>\w*)")
 
@@ -112,6 +112,11 @@ def class_in_file(path: Path, name: str) -> type:
     if not isinstance(found, type):
         raise UserError(f"{path} has no class {name!r}: {nearest(name, _candidates(module))}")
     return found
+
+
+def is_loaded(path: Path) -> bool:
+    """Whether the code of a file runs in this process already."""
+    return _imported(path) is not None or was_loaded(path)
 
 
 def _imported(path: Path) -> ModuleType | None:

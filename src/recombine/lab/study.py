@@ -173,7 +173,7 @@ class Study:
     presets: Mapping[str, Preset]
     claims: Sequence[Claim] = ()
     figures: Sequence[Figure] = ()
-    needs: Callable[[Any], Trained] | None = None
+    needs: Callable[[Any], Trained | None] | None = None
     """Of a config, the trial whose network a trial with this config looks at, with the same seed.
     It runs first, unless any study has had it done; what it measures counts as measured by the one
     that looks, too. See `Recorder.trained`."""
@@ -230,6 +230,8 @@ class Study:
         if self.needs is None:
             return None
         needed = self.needs(from_plain(self.config, trial.config))
+        if needed is None:
+            return None
         config = plain(needed.config)
         return replace(
             trial,
@@ -258,6 +260,7 @@ class Study:
             return self.trial, config
         assert self.needs is not None
         trained = self.needs(config)
+        assert trained is not None
         return trained.trial, trained.config
 
     def _function_name(self, function: Callable) -> str:

@@ -86,7 +86,7 @@ def perform(
 
     started, compiled = time.perf_counter(), clock.seconds
     seconds_between = float(os.environ.get("RECOMBINE_CHECKPOINT_SECONDS", "5"))
-    trained = KeptNetworks(folder, trial.needs, trial.config) if trial.needs else None
+    trained = KeptNetworks(folder, trial.needs) if trial.needs else None
     recorder = Recorder(folder / "checkpoints" / trial.id, listener, seconds_between, trained)
     status, reason, arrays = "done", "", None
     networks: tuple[ArrayFile, ...] = ()

@@ -188,5 +188,5 @@ study = Study(
         ),
     ),
     notes="The figures of the paper show single inputs; here they are numbers over a hundred. The "
-    "networks are those of table-lookup, and are trained if that study has not been run.",
+    "networks are those of table-lookup and parts, and are trained if those have not been run.",
 )
