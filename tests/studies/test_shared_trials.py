@@ -43,8 +43,9 @@ def test_representations_are_those_of_the_networks_of_patterns():
 def learned(tmp_path_factory):
     """A store with an LSTM that has learned a little, its results, and its settings."""
     settings = {
-        "steps": 300, "every": 100, "warmup_steps": 10, "batch_size": 32, "evaluated": 200,
-        "model": "lstm", "model.units": 32, "direction": "forward",
+        "steps": 600, "every": 200, "warmup_steps": 10, "batch_size": 32, "evaluated": 200,
+        "learning_rate": 0.01, "muon_rate": None, "model": "lstm", "model.units": 32,
+        "direction": "forward",
     }  # fmt: skip
     store = tmp_path_factory.mktemp("learned") / "store"
     results = run_study("data-router/table-lookup", "smoke", store=store, workers=1, **settings)
@@ -74,5 +75,6 @@ def test_a_kept_network_is_as_accurate_as_was_recorded(learned):
     fresh = lookup_trial.drawn(task, lengths, frame, 4000, key=jax.random.key(99))
     accuracy = probes.is_right(network, fresh).mean()
     before = probes.is_right(network, again).mean()
-    assert accuracy > 1.2 / config.symbols
+    one, *_, most = found.accuracy
+    assert one > most + 0.2  # one function is learned first
     assert abs(accuracy - before) < 4 * np.sqrt(before * (1 - before) / 400)
