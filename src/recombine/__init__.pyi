@@ -7,5 +7,6 @@ from . import splits as splits
 from . import studies as studies
 from . import tasks as tasks
 from . import theory as theory
+from .lab.load import load as load
 
 __version__: str

@@ -262,7 +262,7 @@ def run(
     with Store.create(store) as opened:
         for number in range(rounds + 1):
             outlooks = lab.look_ahead(plans, opened, keep_earlier)
-            total = len({t.id for p in plans for t in p.trials})
+            total = len({t.id for p in plans for t in (*p.needed.values(), *p.trials)})
             skipped = total - sum(len(outlook.todo) for outlook in outlooks)
             console.print(
                 f"{word} at preset {preset}: {count(total, 'trial')}"
@@ -430,16 +430,20 @@ def export(
             help="A folder for the results of studies at preset laptop, as the package has them."
         ),
     ] = None,
+    networks: Annotated[
+        Path | None, typer.Option("--networks", help="A folder for all trained networks.")
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write all measurements in the store to one table, one row per measurement."""
+    """Write measurements to one table, one row per measurement, or trained networks to a folder."""
     from recombine.lab.errors import UserError
-    from recombine.lab.export import export_measurements
+    from recombine.lab.export import export_measurements, export_networks
     from recombine.lab.registry import listed
     from recombine.lab.store import Store
+    from recombine.lab.words import count
 
-    if to is None and results is None:
-        raise UserError("nothing to write: give --to FILE or --results DIR")
+    if to is None and results is None and networks is None:
+        raise UserError("nothing to write: give --to FILE, --results DIR or --networks DIR")
     with Store.open(store) as opened:
         if to is not None:
             rows = export_measurements(opened, to)
@@ -452,6 +456,9 @@ def export(
                 written += 1
                 print(path)
             print(f"{written} studies with whole results at preset laptop: {results}")
+        if networks is not None:
+            exported = count(export_networks(opened, networks), "network")
+            print(f"{exported}: {networks / 'index.json'}")
 
 
 @data_app.command("list")

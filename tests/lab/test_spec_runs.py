@@ -163,8 +163,9 @@ def test_a_store_in_which_networks_were_words_is_still_read(tmp_path):
     with database:
         for table in ("requests", "runs"):
             database.execute(f'UPDATE {table} SET overrides = \'{{"model":"Plain NDR"}}\'')
-        for trial, config in database.execute("SELECT id, config FROM trials").fetchall():
-            old = json.dumps(json.loads(config) | {"model": "Plain NDR"})
+        rows = database.execute("SELECT id, config FROM trials").fetchall()
+        for place, (trial, config) in enumerate(rows):
+            old = json.dumps(json.loads(config) | {"model": "Plain NDR", "rate": place})
             database.execute("UPDATE trials SET config = ? WHERE id = ?", (old, trial))
             database.execute(
                 "UPDATE requests SET condition = ?, config = ? WHERE trial = ?", (old, old, trial)

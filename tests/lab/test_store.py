@@ -197,7 +197,8 @@ def test_two_runs_do_not_write_to_one_store(store, tmp_path):
         raise AssertionError("both have the lock")
 
 
-FORMER_TRIALS = """
+OWNED = """
+DROP TABLE networks;
 CREATE TABLE former (
     id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
     condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
@@ -213,24 +214,38 @@ DROP TABLE trials;
 ALTER TABLE runs DROP COLUMN looks;
 ALTER TABLE former RENAME TO trials;
 CREATE INDEX trials_by_study ON trials (study, preset, overrides, status);
-PRAGMA user_version = 2;
 """
-"""Makes a store of format 3 one of format 2."""
+SIZELESS = """
+ALTER TABLE arrays DROP COLUMN size;
+ALTER TABLE arrays DROP COLUMN changed;
+"""
+WITHOUT_NETWORKS = """
+DROP TABLE networks;
+ALTER TABLE trials DROP COLUMN needs;
+CREATE TABLE former (
+    place INTEGER PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
+    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
+    trial TEXT NOT NULL, UNIQUE (study, preset, overrides, config, seed, code)
+);
+INSERT INTO former SELECT place, study, preset, overrides, condition, config, seed, code, trial
+    FROM requests;
+DROP TABLE requests;
+ALTER TABLE former RENAME TO requests;
+CREATE INDEX requests_by_trial ON requests (trial);
+"""
+OLDER = {1: OWNED + SIZELESS, 2: OWNED, 3: WITHOUT_NETWORKS}
+"""What makes a store of the present format one of an earlier one."""
 
 
 def made_older(store, version):
     """Take away from a store what its first formats do not have."""
     store.close()
     with sqlite3.connect(store.folder / "store.sqlite") as database:
-        database.executescript(FORMER_TRIALS)
-        if version == 1:
-            for column in ("size", "changed"):
-                database.execute(f"ALTER TABLE arrays DROP COLUMN {column}")
-            database.execute("PRAGMA user_version = 1")
+        database.executescript(f"{OLDER[version]} PRAGMA user_version = {version};")
     database.close()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", OLDER)
 def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
     store.write(trial(), outcome(store, trial().id))
     store.begin_run("family/study", "family/study", LAPTOP, [0], 2)
@@ -248,7 +263,7 @@ def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
     assert (store.folder / "store.sqlite").read_bytes() == before
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", OLDER)
 def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, version):
     lost, kept = trial(0), trial(1)
     for one in (lost, kept):
@@ -256,7 +271,7 @@ def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, versi
     made_older(store, version)
     (store.folder / f"arrays/{lost.id}.npz").unlink()
     with Store.create(store.folder) as newer:
-        assert newer._db.execute("PRAGMA user_version").fetchone() == (3,)
+        assert newer._db.execute("PRAGMA user_version").fetchone() == (4,)
         assert newer.finished([lost, kept]) == {kept.id}
         newer.write(lost, outcome(newer, lost.id))
         assert newer.finished([lost, kept]) == {lost.id, kept.id}

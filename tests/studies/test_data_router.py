@@ -285,7 +285,7 @@ def test_columns_that_halt_pay_for_their_time():
     [(specs.NDRSpec(), 3), (specs.LSTMSpec(), 5), (specs.BiLSTMSpec(end_token=True), 4)],
 )
 def test_functions_are_counted_without_symbol_and_frame(spec, functions):
-    learned = lookup_trial.Learned(None, None, None, specs.frame_of(spec), None)
+    learned = lookup_trial.Learned(None, None, specs.frame_of(spec), None)
     assert learned.functions([6]) == functions
 
 

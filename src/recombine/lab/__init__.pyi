@@ -10,6 +10,9 @@ from .errors import Diverged as Diverged
 from .errors import Missing as Missing
 from .errors import UserError as UserError
 from .intervals import confidence_interval as confidence_interval
+from .networks import Kept as Kept
+from .networks import Trained as Trained
+from .networks import read_network as read_network
 from .quantities import Quantity as Quantity
 from .quantities import along as along
 from .quantities import average as average

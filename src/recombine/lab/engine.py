@@ -267,7 +267,7 @@ class _Pool:
         del self._workers[worker.number]
         code = worker.stop(patience)
         if worker.job is not None:
-            trial, outcome = worker.job.trial, _failed(reason or _ending(code))
+            trial, outcome = worker.job.trial, not_run(reason or _ending(code))
             for message in worker.rest():
                 if message.get("event") == "finished" and message.get("trial") == trial.id:
                     outcome = decode_outcome(message["outcome"])
@@ -296,7 +296,8 @@ def _ending(code: int) -> str:
     return f"the worker process ended by {how}; see worker.log in the store"
 
 
-def _failed(reason: str) -> Outcome:
+def not_run(reason: str) -> Outcome:
+    """The outcome of a trial that did not come to an end of its own."""
     return Outcome("failed", reason, {}, {}, None, 0, 0.0, 0.0, provenance())
 
 

@@ -1,5 +1,6 @@
-"""Export of results as one table in a file."""
+"""Export of results as one table in a file, and of trained networks."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .checkpoint import Damaged, write_atomically
 from .errors import UserError, nearest
+from .networks import describe_network
 from .scratch import scratch
 from .store import Store
 
@@ -48,6 +51,30 @@ def export_measurements(store: Store, to: Path) -> int:
     except (OSError, polars.exceptions.PolarsError) as error:
         raise UserError(f"--to {to}: it cannot be written ({_reason(error)})") from None
     return rows
+
+
+def export_networks(store: Store, to: Path) -> int:
+    """Write every kept network of `store` to the folder `to`, with an index. Returns how many.
+
+    The index, `index.json`, says of every file whose it is and what was measured.
+    """
+    to = to.expanduser()
+    index = []
+    try:
+        for study, network in store.networks():
+            name = f"{study}/{network['trial']}.{network['name']}.npz"
+            content = store.verified(network.pop("file"), network["sha256"])
+            header = describe_network(content)
+            made_of = {"spec": header["spec"], "sizes": header["sizes"]}
+            write_atomically(to / name, content)
+            index.append({"file": name, **network, **made_of})
+        text = json.dumps({"networks": index}, indent=1, ensure_ascii=False)
+        write_atomically(to / "index.json", text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UserError(f"--networks {to}: it cannot be written ({error.strerror})") from None
+    except Damaged as error:
+        raise UserError(str(error)) from None
+    return len(index)
 
 
 def _batches(store: Store) -> "Iterator[DataFrame]":

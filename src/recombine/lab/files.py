@@ -45,6 +45,11 @@ def load_module(path: Path) -> ModuleType:
     return module
 
 
+def was_loaded(path: Path) -> bool:
+    """Whether a file has been loaded."""
+    return path.resolve() in _loaded
+
+
 def _line(error: BaseException, path: Path) -> int | str:
     """The line of the file at which an error arose."""
     if isinstance(error, SyntaxError):

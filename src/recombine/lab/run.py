@@ -3,15 +3,16 @@
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .._spec import is_spec
 from .claims import Verdict, judge
 from .data_use import require_data
-from .engine import Engine, Event, Finished, Job, LocalEngine
+from .engine import Engine, Event, Finished, Job, LocalEngine, Started, not_run
 from .errors import UserError
 from .registry import load, select
 from .results import Results
@@ -36,6 +37,12 @@ class Plan:
     study: Study
     settings: Settings
     trials: list[Trial]
+
+    @cached_property
+    def needed(self) -> dict[str, Trial]:
+        """The trials whose networks the trials look at, by identity."""
+        needed = map(self.study.needed_by, self.trials)
+        return {trial.id: trial for trial in needed if trial is not None}
 
 
 def plan(
@@ -85,13 +92,13 @@ class Outlook:
 
     plan: Plan
     todo: list[Trial]
-    """Trials to run."""
+    """Trials to run; first those whose networks others look at."""
     shared: dict[str, int]
     """How many trials are done because another study asked for them, by its name."""
     earlier: int
     """How many trials have results of earlier code only."""
     instead: dict[str, str]
-    """Identities of the trials of earlier code that are used, by those that they replace."""
+    """Identities of the trials that are used, by those of the present code that they replace."""
 
 
 def look_ahead(plans: Sequence[Plan], store: Store, keep_earlier: bool = False) -> list[Outlook]:
@@ -101,20 +108,30 @@ def look_ahead(plans: Sequence[Plan], store: Store, keep_earlier: bool = False) 
 
     - `keep_earlier`: use results of earlier code, instead of running these trials again.
     """
-    planned = [t for p in plans for t in p.trials]
-    done, first = store.finished(planned), store.first_asked_by(planned)
-    earlier = store.earlier([t for t in planned if t.id not in done])
+    known = [t for p in plans for t in (*p.needed.values(), *p.trials)]
+    done, first = store.finished(known), store.first_asked_by(known)
+    earlier = store.earlier([t for t in known if t.id not in done])
     seen = set(done)
     found = []
     for p in plans:
-        by = Counter(first.get(t.id, p.study.name) for t in p.trials if t.id in done)
-        by.pop(p.study.name, None)
         old = {t.id: earlier[t.id] for t in p.trials if t.id in earlier}
-        if keep_earlier:
-            seen |= old.keys()
-        todo = [t for t in p.trials if t.id not in seen]
+        instead = dict(old) if keep_earlier else {}
+        looking = []
+        for trial in (t for t in p.trials if t.id not in seen and t.id not in instead):
+            other = earlier.get(trial.needs)
+            if keep_earlier and other is not None and store.kept(other):
+                looking.append(replace(trial, needs=other))
+                instead[trial.id] = looking[-1].id
+            else:
+                looking.append(trial)
+        wanted = dict.fromkeys(t.needs for t in looking if t.needs in p.needed)
+        todo = [p.needed[n] for n in wanted if n not in seen] + looking
         seen |= {t.id for t in todo}
-        found.append(Outlook(p, todo, dict(by), len(old), old if keep_earlier else {}))
+        by = Counter(
+            first.get(i, "") for i in {t.id for t in (*p.needed.values(), *p.trials)} & done
+        )
+        others = {study: n for study, n in by.items() if study not in ("", p.study.name)}
+        found.append(Outlook(p, todo, others, len(old), instead))
     return found
 
 
@@ -145,10 +162,10 @@ def execute(
             runs.append(
                 store.begin_run(p.study.name, p.reference, p.settings, seeds, engine.workers, looks)
             )
-            store.ask(p.trials, outlook.instead)
+            store.ask((*p.needed.values(), *p.trials), outlook.instead)
             jobs += [Job(t, p.reference, store.folder) for t in outlook.todo]
         _tidy(store)
-        for event in engine.run(jobs):
+        for event in _events(jobs, store, engine):
             if isinstance(event, Finished):
                 store.write(event.trial, event.outcome)
                 if event.outcome.status == "done":
@@ -159,6 +176,19 @@ def execute(
         for run in runs:
             store.end_run(run, time.monotonic() - started)
     return failed
+
+
+def _events(jobs: Sequence[Job], store: Store, engine: Engine) -> Iterator[Event]:
+    """Carry out jobs: first those that need no other, then those that look at their networks."""
+    yield from engine.run([job for job in jobs if not job.trial.needs])
+    looking = [job for job in jobs if job.trial.needs]
+    done = store.done(job.trial.needs for job in looking)
+    for job in looking:
+        if job.trial.needs not in done:
+            yield Started(job.trial, 0)
+            why = store.why_not(job.trial.needs)
+            yield Finished(job.trial, not_run(f"the trial that it needs did not finish: {why}"))
+    yield from engine.run([job for job in looking if job.trial.needs in done])
 
 
 def _tidy(store: Store) -> None:
@@ -177,8 +207,8 @@ def more_seeds(plan: Plan, verdicts: Sequence[Verdict]) -> Plan | None:
     count = min(wanted, GROWTH * len(seeds))
     if count <= len(seeds):
         return None
-    one_seed = [t for t in plan.trials if t.seed == seeds[0]]
-    trials = [replace(t, seed=s) for t in one_seed for s in range(seeds[0], seeds[0] + count)]
+    preset, overrides = plan.settings.preset, plan.settings.overrides
+    trials = plan.study.trials(preset, seeds=count, seed_offset=seeds[0], overrides=overrides)
     return replace(plan, trials=trials)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from .errors import UserError
 from .settings import canonical, without_folders
 
-VERSION = 3
-READABLE = (1, 2, VERSION)
+VERSION = 4
+READABLE = (1, 2, 3, VERSION)
 """Formats that can be read. Writing to an earlier one brings it up to date."""
 TABLES = """
 CREATE TABLE provenance (
@@ -37,30 +37,51 @@ CREATE TABLE claims (
     PRIMARY KEY (study, preset, overrides, claim)
 )
 """
-NEW_TABLES = """
+TRIALS = """
 CREATE TABLE {prefix}trials (
     id TEXT PRIMARY KEY, function TEXT NOT NULL, code TEXT NOT NULL, config TEXT NOT NULL,
-    seed INTEGER NOT NULL, recipe TEXT NOT NULL,
+    seed INTEGER NOT NULL, recipe TEXT NOT NULL, needs TEXT NOT NULL,
     status TEXT NOT NULL CHECK (status IN ('done', 'failed', 'diverged')), reason TEXT,
     steps INTEGER, seconds REAL, compile_seconds REAL, finished TEXT NOT NULL,
     provenance INTEGER REFERENCES provenance (id)
 );
-CREATE TABLE requests (
+CREATE TABLE {prefix}requests (
     place INTEGER PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
     condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
-    trial TEXT NOT NULL, UNIQUE (study, preset, overrides, config, seed, code)
+    trial TEXT NOT NULL, is_earlier INTEGER NOT NULL, is_needed INTEGER NOT NULL,
+    UNIQUE (study, preset, overrides, config, seed, code, is_needed)
+)
+"""
+"""Trials belong to nobody; requests say who asked for them, or needed them for what they asked for.
+A request names the code that there was when it was made, and the trial that answers it, which may
+be of earlier code."""
+NETWORKS = """
+CREATE TABLE networks (
+    trial TEXT NOT NULL REFERENCES trials (id), name TEXT NOT NULL, file TEXT NOT NULL,
+    sha256 TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
+    PRIMARY KEY (trial, name)
 );
 CREATE INDEX requests_by_trial ON requests (trial)
 """
-"""What format 3 has: trials that belong to nobody, and who asked for them. A request names the code
-that there was when it was made, and the trial that answers it, which may be of earlier code."""
-OLD_TRIALS = (
-    "SELECT id, '' AS function, code, config, seed, '' AS recipe, status, reason, steps, seconds,"
-    " compile_seconds, finished, provenance FROM main.trials"
-)
-OLD_REQUESTS = (
+_OWNED = (
+    "SELECT id, '' AS function, code, config, seed, '' AS recipe, '' AS needs, status, reason,"
+    " steps, seconds, compile_seconds, finished, provenance FROM main.trials",
     "SELECT rowid AS place, study, preset, overrides, condition, without_folders(config) AS config,"
-    " seed, code, id AS trial FROM main.trials"
+    " seed, code, id AS trial, 0 AS is_earlier, 0 AS is_needed FROM main.trials",
+)
+AS_NEW = {
+    1: _OWNED,
+    2: _OWNED,
+    3: (
+        "SELECT id, function, code, config, seed, recipe, '' AS needs, status, reason, steps,"
+        " seconds, compile_seconds, finished, provenance FROM main.trials",
+        "SELECT *, 0 AS is_earlier, 0 AS is_needed FROM main.requests",
+    ),
+}
+"""Trials and requests of earlier formats, as they are now. Those of the first two belonged to the
+study that had asked for them."""
+NO_NETWORKS = (
+    "SELECT '' AS trial, '' AS name, '' AS file, '' AS sha256, 0 AS size, 0 AS changed WHERE 0"
 )
 
 
@@ -85,26 +106,27 @@ def check_version(database: sqlite3.Connection, folder: Path) -> None:
 
 def create(database: sqlite3.Connection) -> None:
     """Make the tables of a new store."""
-    for statement in (*TABLES.split(";"), *NEW_TABLES.format(prefix="").split(";")):
-        database.execute(statement)
+    _run(database, TABLES, TRIALS.format(prefix=""), NETWORKS)
     database.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
     """Give a store of an earlier format the tables of this one; call it in a transaction."""
     version = version_of(database)
-    if version not in READABLE or version == VERSION:
+    if version not in AS_NEW:
         return
     if version == 1:
         _add_sizes(database, folder)
     _add_function(database)
-    for statement in NEW_TABLES.format(prefix="new_").split(";"):
-        database.execute(statement)
-    database.execute(f"INSERT INTO new_trials {OLD_TRIALS} ORDER BY rowid")
-    # A trial was asked for once, but a study that was edited has others of the same condition.
-    database.execute(f"INSERT OR REPLACE INTO requests {OLD_REQUESTS} ORDER BY finished")
-    database.execute("DROP TABLE main.trials")
-    database.execute("ALTER TABLE new_trials RENAME TO trials")
+    _run(database, TRIALS.format(prefix="new_"))
+    trials, requests = AS_NEW[version]
+    database.execute(f"INSERT INTO new_trials {trials} ORDER BY rowid")
+    # An edited study had other trials of the same condition: the last one counts.
+    database.execute(f"INSERT OR REPLACE INTO new_requests {requests} ORDER BY place")
+    for table in ("trials", "requests"):
+        database.execute(f"DROP TABLE IF EXISTS main.{table}")
+        database.execute(f"ALTER TABLE new_{table} RENAME TO {table}")
+    _run(database, NETWORKS)
     database.execute("ALTER TABLE runs ADD COLUMN looks INTEGER NOT NULL DEFAULT 1")
     database.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -112,12 +134,19 @@ def bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
 def show_as_new(database: sqlite3.Connection) -> None:
     """Let a store of an earlier format be read as one of this; nothing is written to it."""
     version = version_of(database)
-    if version == VERSION:
+    if version not in AS_NEW:
         return
     _add_function(database)
-    database.execute(f"CREATE TEMP VIEW requests AS {OLD_REQUESTS}")
-    database.execute(f"CREATE TEMP VIEW trials AS {OLD_TRIALS}")
+    trials, requests = AS_NEW[version]
+    for name, rows in (("trials", trials), ("requests", requests), ("networks", NO_NETWORKS)):
+        database.execute(f"CREATE TEMP VIEW {name} AS {rows}")
     database.execute("CREATE TEMP VIEW runs AS SELECT *, 1 AS looks FROM main.runs")
+
+
+def _run(database: sqlite3.Connection, *scripts: str) -> None:
+    for script in scripts:
+        for statement in script.split(";"):
+            database.execute(statement)
 
 
 def _add_function(database: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from .._spec import AbstractSpec, is_registered, known_specs, spec_name
 from .errors import UserError, nearest
-from .files import digest, load_module
+from .files import digest, load_module, was_loaded
 
 IN_FILE = re.compile(r"(?P<path>.*\.py):(?P<name>\w*)")
 
@@ -29,7 +29,8 @@ def kind_of(hint: Any) -> type[AbstractSpec] | None:
 def spec_class(text: str, kind: type[AbstractSpec]) -> type:
     """The class that `text` names: a known spec of the kind, or a class in a file."""
     if found := IN_FILE.fullmatch(text):
-        spec = _class_in_file(Path(found["path"]).expanduser(), found["name"])
+        spec = class_in_file(Path(found["path"]).expanduser(), found["name"])
+        check_class(spec, text)
         if isinstance(kind, ABCMeta) and not issubclass(spec, kind):
             kind.register(spec)  # it need not derive from the kind to be one
         return spec
@@ -45,14 +46,14 @@ def reference(spec: type, kind: type[AbstractSpec] | None) -> str:
     """What a spec's class is called wherever it is needed again: its name, or file and class."""
     if kind is not None and is_registered(spec, kind):
         return spec_name(spec)
-    return f"{_file(spec)}:{spec.__qualname__}"
+    return f"{file_of(spec)}:{spec.__qualname__}"
 
 
 def is_in_file(reference: str, spec: type) -> bool:
     """Whether a reference is to this class of a user's file."""
     return (
         IN_FILE.fullmatch(reference) is not None
-        and reference == f"{_file(spec)}:{spec.__qualname__}"
+        and reference == f"{file_of(spec)}:{spec.__qualname__}"
     )
 
 
@@ -104,13 +105,18 @@ def check_class(spec: Any, where: str) -> None:
         raise UserError(f"{where}: a field cannot be called {taken.pop()!r}, choose another name")
 
 
-def _class_in_file(path: Path, name: str) -> type:
+def class_in_file(path: Path, name: str) -> type:
+    """A class of a user's file."""
     module = _imported(path) or load_module(path)
     found = getattr(module, name, None)
     if not isinstance(found, type):
         raise UserError(f"{path} has no class {name!r}: {nearest(name, _candidates(module))}")
-    check_class(found, f"{path}:{name}")
     return found
+
+
+def is_loaded(path: Path) -> bool:
+    """Whether the code of a file runs in this process already."""
+    return _imported(path) is not None or was_loaded(path)
 
 
 def _imported(path: Path) -> ModuleType | None:
@@ -141,7 +147,8 @@ def _candidates(module: ModuleType) -> list[str]:
     ]  # fmt: skip
 
 
-def _file(spec: type) -> str:
+def file_of(spec: type) -> str:
+    """The Python file in which a class is written."""
     try:
         file = inspect.getsourcefile(spec)
     except (TypeError, OSError):

@@ -4,7 +4,7 @@ import fcntl
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,14 +18,21 @@ import numpy as np
 from .checkpoint import Damaged, pack, unpack, write_atomically
 from .claims import Verdict
 from .errors import UserError
+from .networks import Kept, unpack_network, write_network
 from .results import Record, Results
 from .schema import bring_up_to_date, check_version, create, show_as_new, tables
 from .settings import canonical
 from .study import Trial
 
+ASK_AGAIN = (
+    "DO UPDATE SET condition = excluded.condition, trial = excluded.trial,"
+    " is_earlier = excluded.is_earlier"
+)
+"""What becomes of a request that was made before: the last one counts."""
+
 
 class ArrayFile(NamedTuple):
-    """The file that holds a trial's arrays, as it was written."""
+    """The file that holds a trial's arrays, or a network, as it was written."""
 
     file: str
     """Its path, relative to the store."""
@@ -34,6 +41,14 @@ class ArrayFile(NamedTuple):
     changed: int
     """When it was written, in nanoseconds: a file with another time is read to be verified."""
     names: tuple[str, ...]
+    """Of the arrays, or of the network."""
+
+    @classmethod
+    def written(cls, folder: Path, path: Path, names: Iterable[str]) -> "ArrayFile":
+        """The file at `path`, as it is now in the store `folder`."""
+        found = path.stat()
+        file = path.relative_to(folder).as_posix()
+        return cls(file, _sha256(path), found.st_size, found.st_mtime_ns, tuple(names))
 
     def is_whole(self, folder: Path) -> bool:
         """Whether the file is in the store `folder` as it was written."""
@@ -67,6 +82,7 @@ class Outcome:
     seconds: float
     compile_seconds: float
     provenance: dict[str, Any]
+    networks: tuple[ArrayFile, ...] = ()
 
 
 class Failure(NamedTuple):
@@ -89,11 +105,17 @@ class Settings:
 
 def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]) -> ArrayFile:
     """Write a trial's arrays under the store `folder`."""
-    content = pack(arrays)
-    file = f"arrays/{trial}.npz"
-    write_atomically(folder / file, content)
-    changed = (folder / file).stat().st_mtime_ns
-    return ArrayFile(file, sha256(content).hexdigest(), len(content), changed, tuple(arrays))
+    path = folder / f"arrays/{trial}.npz"
+    write_atomically(path, pack(arrays))
+    return ArrayFile.written(folder, path, arrays)
+
+
+def write_networks(folder: Path, trial: str, networks: dict[str, Kept]) -> tuple[ArrayFile, ...]:
+    """Write the networks that a trial keeps under the store `folder`."""
+    return tuple(
+        ArrayFile.written(folder, write_network(folder, trial, name, kept), [name])
+        for name, kept in networks.items()
+    )
 
 
 def now() -> str:
@@ -223,13 +245,13 @@ class Store:
             for trial in trials:
                 self._ask(trial, (instead or {}).get(trial.id, trial.id))
 
-    def _ask(self, trial: Trial, used: str) -> None:
+    def _ask(self, trial: Trial, used: str, conflict: str = ASK_AGAIN) -> None:
         self._db.execute(
-            "INSERT INTO requests (study, preset, overrides, condition, config, seed, code, trial)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
-            " SET condition = excluded.condition, trial = excluded.trial",
+            "INSERT INTO requests (study, preset, overrides, condition, config, seed, code, trial,"
+            f" is_earlier, is_needed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT {conflict}",
             (trial.study, trial.preset, canonical(trial.overrides), canonical(trial.condition),
-             trial.key, trial.seed, trial.code, used),
+             trial.key, trial.seed, trial.code, used, used != trial.id,
+             trial.asked_by is not None),
         )  # fmt: skip
 
     def write(self, trial: Trial, outcome: Outcome) -> None:
@@ -237,16 +259,16 @@ class Store:
         with self._db:
             document = canonical(outcome.provenance)
             self._db.execute("INSERT OR IGNORE INTO provenance (document) VALUES (?)", (document,))
-            for table in ("metrics", "curves", "arrays"):
+            for table in ("metrics", "curves", "arrays", "networks"):
                 self._db.execute(f"DELETE FROM {table} WHERE trial = ?", (trial.id,))
             self._db.execute(
-                "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+                "INSERT OR REPLACE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
                 " (SELECT id FROM provenance WHERE document = ?))",
                 (trial.id, trial.function, trial.code, canonical(trial.config), trial.seed,
-                 trial.recipe, outcome.status, outcome.reason, outcome.steps, outcome.seconds,
-                 outcome.compile_seconds, now(), document),
+                 trial.recipe, trial.needs, outcome.status, outcome.reason, outcome.steps,
+                 outcome.seconds, outcome.compile_seconds, now(), document),
             )  # fmt: skip
-            self._ask(trial, trial.id)
+            self._ask(trial, trial.id, "DO NOTHING")
             self._db.executemany(
                 "INSERT INTO metrics VALUES (?, ?, ?)",
                 [(trial.id, name, value) for name, value in outcome.metrics.items()],
@@ -265,6 +287,10 @@ class Store:
                     " VALUES (?, ?, ?, ?, ?, ?)",
                     (trial.id, *place, canonical(list(names))),
                 )
+            self._db.executemany(
+                "INSERT INTO networks VALUES (?, ?, ?, ?, ?, ?)",
+                [(trial.id, *names, *place) for *place, names in outcome.networks],
+            )
 
     def write_verdicts(self, verdicts: Iterable[Verdict]) -> None:
         with self._db:
@@ -300,20 +326,47 @@ class Store:
         return {row[0] for row in rows} & set(identities)
 
     def finished(self, trials: Iterable[Trial]) -> set[str]:
-        """The identities of those `trials` that are done, and whose arrays are as they were."""
+        """The identities of those `trials` that are done, and whose files are as they were."""
         return self._whole({t.id for t in trials})
 
     def _whole(self, among: set[str] | None = None) -> set[str]:
-        """The identities of trials that are done, and whose arrays are as they were."""
-        rows = self._db.execute(
-            "SELECT id, file, sha256, size, changed FROM trials LEFT JOIN arrays ON trial = id"
-            " WHERE status = 'done'"
+        """The identities of trials that are done, and whose files are as they were."""
+        done = {row[0] for row in self._db.execute("SELECT id FROM trials WHERE status = 'done'")}
+        done = done if among is None else done & among
+        files = self._db.execute(
+            "SELECT trial, file, sha256, size, changed FROM arrays"
+            " UNION ALL SELECT trial, file, sha256, size, changed FROM networks"
         ).fetchall()
+        return done - {
+            trial
+            for trial, *place in files
+            if trial in done and not ArrayFile._make((*place, ())).is_whole(self.folder)
+        }
 
-        def whole(file: str | None, sha256: str, size: int, changed: int) -> bool:
-            return file is None or ArrayFile(file, sha256, size, changed, ()).is_whole(self.folder)
+    def why_not(self, trial: str) -> str:
+        """How a trial ended that did not finish."""
+        row = self._db.execute(
+            "SELECT status, reason FROM trials WHERE id = ?", (trial,)
+        ).fetchone()
+        return f"{row[0]}: {row[1]}" if row else "it was not run"
 
-        return {t for t, *place in rows if (among is None or t in among) and whole(*place)}
+    def kept(self, trial: str) -> dict[str, ArrayFile]:
+        """The networks that a trial has kept, or the one whose network it looks at, by name."""
+        rows = self._db.execute(
+            "SELECT n.name, n.file, n.sha256, n.size, n.changed FROM trials t"
+            " JOIN networks n ON n.trial IN (t.id, t.needs) WHERE t.id = ? ORDER BY n.name",
+            (trial,),
+        )
+        return {name: ArrayFile._make((*place, (name,))) for name, *place in rows}
+
+    def settings(self, study: str) -> list[Settings]:
+        """The settings with which a study has asked for trials, the last ones last."""
+        rows = self._db.execute(
+            "SELECT preset, overrides FROM requests WHERE study = ? AND NOT is_needed"
+            " GROUP BY preset, overrides ORDER BY max(place)",
+            (study,),
+        )
+        return [Settings(preset, json.loads(overrides)) for preset, overrides in rows]
 
     def references(self) -> list[str]:
         """Where each study was last loaded from, in the order of their first runs."""
@@ -397,7 +450,7 @@ class Store:
                 condition=json.loads(row.condition),
                 config=json.loads(row.config),
                 seed=row.seed,
-                metrics=metrics.get(row.trial, {}),
+                metrics=metrics.get(row.needs, {}) | metrics.get(row.trial, {}),
                 seconds=row.seconds,
                 compile_seconds=row.compile_seconds,
                 read_curve=partial(self._curve, row.trial),
@@ -405,7 +458,7 @@ class Store:
             )
             for row in rows
         )
-        earlier = sum(row.code != codes[row.key] for row in rows) if codes else 0
+        earlier = sum(row.is_earlier or row.code != codes[row.key] for row in rows) if codes else 0
         return Results(study, settings.preset, settings.overrides, records, earlier=earlier)
 
     def failures(
@@ -424,8 +477,9 @@ class Store:
         """The trials that count, in the order in which they were asked for."""
         found = self._db.execute(
             "SELECT r.place, r.trial, r.condition, r.config, r.seed, r.code, t.config, t.code,"
-            " t.status, t.reason, t.seconds, t.compile_seconds FROM requests r JOIN trials t"
-            " ON t.id = r.trial WHERE study = ? AND preset = ? AND overrides = ?"
+            " t.status, t.reason, t.seconds, t.compile_seconds, t.needs, r.is_earlier"
+            " FROM requests r JOIN trials t ON t.id = r.trial"
+            " WHERE study = ? AND preset = ? AND overrides = ? AND NOT is_needed"
             " ORDER BY t.finished, r.place",
             _chosen(study, settings),
         )
@@ -482,26 +536,67 @@ class Store:
                     yield row | {"x": float(xi), "value": float(yi)}
 
     def _curve(self, trial: str, name: str) -> tuple[np.ndarray, np.ndarray]:
-        row = self._db.execute(
-            "SELECT x, y FROM curves WHERE trial = ? AND name = ?", (trial, name)
-        ).fetchone()
-        if row is None:
-            raise KeyError(f"trial {trial} has no curve {name!r}")
-        return np.frombuffer(row[0], "<f8"), np.frombuffer(row[1], "<f8")
+        for x, y in self._db.execute(
+            "SELECT x, y FROM trials t JOIN curves c ON c.trial IN (t.id, t.needs)"
+            " WHERE t.id = ? AND c.name = ? ORDER BY c.trial = t.id DESC",
+            (trial, name),
+        ):
+            return np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8")
+        raise KeyError(f"trial {trial} has no curve {name!r}")
 
     def _array(self, trial: str, name: str) -> np.ndarray:
-        row = self._db.execute(
-            "SELECT file, sha256 FROM arrays WHERE trial = ?", (trial,)
-        ).fetchone()
-        if row is None:
-            raise KeyError(f"trial {trial} has no arrays")
-        content = (self.folder / row[0]).read_bytes()
-        if sha256(content).hexdigest() != row[1]:
+        for file, checksum, names in self._db.execute(
+            "SELECT file, sha256, names FROM trials t JOIN arrays a ON a.trial IN (t.id, t.needs)"
+            " WHERE t.id = ? ORDER BY a.trial = t.id DESC",
+            (trial,),
+        ):
+            if name in json.loads(names):
+                return unpack(self.verified(file, checksum))[name]
+        raise KeyError(f"trial {trial} has no array {name!r}")
+
+    def network(self, file: ArrayFile, files: Collection[str | Path] = ()) -> Kept:
+        """A network that was kept.
+
+        **Arguments:**
+
+        - `files`: Python files that may be loaded for the specs that are written in them.
+        """
+        return unpack_network(self.verified(file.file, file.sha256), files)
+
+    def networks(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every kept network: the study that first asked for it, and what there is to say of it."""
+        with self.snapshot():
+            for trial, name, file, checksum, seed, code in self._db.execute(
+                "SELECT n.trial, n.name, n.file, n.sha256, t.seed, t.code FROM networks n"
+                " JOIN trials t ON t.id = n.trial WHERE t.status = 'done' ORDER BY t.rowid, n.name"
+            ).fetchall():
+                asked = self._db.execute(
+                    "SELECT study, preset, overrides, condition FROM requests WHERE trial = ?"
+                    " ORDER BY place",
+                    (trial,),
+                ).fetchall()
+                metrics = self._db.execute(
+                    "SELECT name, value FROM metrics WHERE trial = ? ORDER BY name", (trial,)
+                )
+                yield asked[0][0] if asked else "unasked", {
+                    "trial": trial, "name": name, "file": file, "sha256": checksum, "seed": seed,
+                    "code": code, "metrics": dict(metrics.fetchall()),
+                    "asked_by": [
+                        {"study": s, "preset": p, "overrides": json.loads(o),
+                         "condition": json.loads(c)}
+                        for s, p, o, c in asked
+                    ],
+                }  # fmt: skip
+
+    def verified(self, file: str, checksum: str) -> bytes:
+        """The content of a file of the store."""
+        content = (self.folder / file).read_bytes()
+        if sha256(content).hexdigest() != checksum:
             raise Damaged(
-                f"{self.folder / row[0]} does not match its checksum:"
+                f"{self.folder / file} does not match its checksum:"
                 " delete it and run the study again"
             )
-        return unpack(content)[name]
+        return content
 
 
 class _Requested(NamedTuple):
@@ -519,6 +614,8 @@ class _Requested(NamedTuple):
     reason: str
     seconds: float
     compile_seconds: float
+    needs: str
+    is_earlier: int
 
 
 def _chosen(study: str, settings: Settings) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, get_origin
 
@@ -12,8 +12,19 @@ from .code import code_digest, function_name, has_name
 from .conditions import Case, Condition, Preset, axes_of, resolve
 from .conditions import grid as grid
 from .errors import UserError, nearest
+from .networks import Trained as Trained
 from .reference import Beside
-from .settings import Setting, canonical, classes_in, described, parse, types_of, without_folders
+from .settings import (
+    Setting,
+    canonical,
+    classes_in,
+    described,
+    from_plain,
+    parse,
+    plain,
+    types_of,
+    without_folders,
+)
 from .specs import shown
 
 if TYPE_CHECKING:
@@ -77,6 +88,10 @@ class Trial:
     """The digest of the code that it can reach."""
     float64: bool = False
     """Whether it runs with 64-bit numbers."""
+    needs: str = ""
+    """The identity of the trial whose network it looks at."""
+    asked_by: Condition | None = None
+    """The config of the trial that needs this one; None if the study asks for it itself."""
 
     @cached_property
     def id(self) -> str:
@@ -84,7 +99,8 @@ class Trial:
 
         Who asks for it is no part of it: studies and presets share their trials.
         """
-        return _checksum({"recipe": self.recipe, "code": self.code})
+        needs = {"needs": self.needs} if self.needs else {}
+        return _checksum({"recipe": self.recipe, "code": self.code, **needs})
 
     @cached_property
     def recipe(self) -> str:
@@ -115,7 +131,7 @@ class Trial:
         return in_words(self.condition)
 
 
-def _checksum(identity: dict[str, Any]) -> str:
+def _checksum(identity: Any) -> str:
     return sha256(canonical(identity).encode()).hexdigest()[:20]
 
 
@@ -157,6 +173,10 @@ class Study:
     presets: Mapping[str, Preset]
     claims: Sequence[Claim] = ()
     figures: Sequence[Figure] = ()
+    needs: Callable[[Any], Trained | None] | None = None
+    """Of a config, the trial whose network a trial with this config looks at, with the same seed.
+    It runs first, unless any study has had it done; what it measures counts as measured by the one
+    that looks, too. See `Recorder.trained`."""
     beside: Sequence[Beside] = ()
     """Our numbers beside the paper's."""
     notes: str = ""
@@ -171,12 +191,6 @@ class Study:
     @property
     def family(self) -> str:
         return self.name.partition("/")[0]
-
-    @property
-    def function(self) -> str:
-        """The name of the trial function; one without a name of its own is this study's alone."""
-        name = function_name(self.trial)
-        return name if has_name(self.trial) else f"{name} of {self.name}"
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
@@ -194,19 +208,65 @@ class Study:
         """Every trial of `preset`: its conditions, with `overrides` on top, times its seeds."""
         count = self.preset(preset).seeds if seeds is None else seeds
         return [
-            replace(of_case, seed=seed)
-            for of_case in map(partial(self._trial, preset), self.cases(preset, overrides))
+            self._trial(preset, case, seed)
+            for case in self.cases(preset, overrides)
             for seed in range(seed_offset, seed_offset + count)
         ]
 
-    def _trial(self, preset: str, case: Case) -> Trial:
-        """The trial of a case with seed 0."""
-        classes = classes_in(self.config, case.config)
-        return Trial(
-            self.name, preset, case.condition, case.overrides, case.config, 0,
-            function=self.function, code=code_digest(self.trial, classes),
+    def _trial(self, preset: str, case: Case, seed: int) -> Trial:
+        trial = Trial(
+            self.name, preset, case.condition, case.overrides, case.config, seed,
+            function=self._function_name(self.trial),
+            code=code_digest(self.trial, classes_in(self.config, case.config)),
             float64=self.float64,
         )  # fmt: skip
+        needed = self.needed_by(trial)
+        if needed is None:
+            return trial
+        return replace(trial, needs=needed.id, code=_checksum([trial.code, needed.code]))
+
+    def needed_by(self, trial: Trial) -> Trial | None:
+        """The trial whose network `trial` looks at, if it looks at any."""
+        if self.needs is None:
+            return None
+        needed = self.needs(from_plain(self.config, trial.config))
+        if needed is None:
+            return None
+        config = plain(needed.config)
+        return replace(
+            trial,
+            config=config,
+            function=self._function_name(needed.trial),
+            code=code_digest(needed.trial, classes_in(type(needed.config), config)),
+            needs="",
+            asked_by=trial.config,
+        )
+
+    def work(self, trial: Trial) -> tuple[Callable[..., None], Any]:
+        """The function to call for a trial of this study, and its config.
+
+        Raises `UserError` if the code is no longer that of the plan.
+        """
+        asked = dict(trial.config if trial.asked_by is None else trial.asked_by)
+        now = self._trial(trial.preset, Case({}, {}, asked, {}), trial.seed)
+        if trial.asked_by is not None:
+            needed = self.needed_by(now)
+            assert needed is not None
+            now = needed
+        if now.code != trial.code:
+            raise UserError("its code has changed since the run began: run it again")
+        config = from_plain(self.config, asked)
+        if trial.asked_by is None:
+            return self.trial, config
+        assert self.needs is not None
+        trained = self.needs(config)
+        assert trained is not None
+        return trained.trial, trained.config
+
+    def _function_name(self, function: Callable) -> str:
+        """A function without a name of its own is this study's alone."""
+        name = function_name(function)
+        return name if has_name(function) else f"{name} of {self.name}"
 
     def cases(self, preset: str, overrides: Condition | None = None) -> list[Case]:
         """The conditions of `preset` with all that follows from them, and `overrides` on top."""

@@ -1,6 +1,7 @@
 """A trial at work: what a study's trial function reports to, and trains through."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from . import checkpoint
 from .errors import Diverged
+from .networks import Kept
 
 if TYPE_CHECKING:  # JAX is loaded when a trial trains, not when a study is listed
     from recombine.learning import AbstractRule, Progress
@@ -29,6 +31,7 @@ class Recorder:
     - `folder`: where checkpoints go; without one there are none.
     - `listener`: told of progress.
     - `checkpoint_seconds`: the least time between two checkpoints.
+    - `trained`: the networks of the trial that this one needs, by name.
     """
 
     def __init__(
@@ -36,11 +39,14 @@ class Recorder:
         folder: Path | None = None,
         listener: Listener | None = None,
         checkpoint_seconds: float = 5.0,
+        trained: Mapping[str, Kept] | None = None,
     ):
         self.metrics: dict[str, float] = {}
         self.curves: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         self.arrays: dict[str, np.ndarray] = {}
+        self.networks: dict[str, Kept] = {}
         self.steps = 0
+        self._trained = trained
         self._loops: set[str] = set()
         self._folder = folder
         self._listener = listener
@@ -65,6 +71,25 @@ class Recorder:
     def array(self, name: str, array: Any) -> None:
         """Report an array of any shape."""
         self.arrays[name] = np.asarray(array)
+
+    def keep(self, network: Any, spec: Any, sizes: Any, name: str = "network") -> None:
+        """Keep a trained network: for [`recombine.load`][], and for trials that look at it.
+
+        **Arguments:**
+
+        - `spec`, `sizes`: what it was built from, by `spec.build(sizes, key)`. Sizes are a number,
+            a text, or a named tuple of them.
+        - `name`: what to call it, if a trial keeps several.
+        """
+        if not name.isidentifier():
+            raise ValueError(f"a network cannot be called {name!r}: use letters, digits and _")
+        self.networks[name] = Kept(network, spec, sizes)
+
+    def trained(self, name: str = "network") -> Kept:
+        """The network that the trial has kept which this one needs: see `Study.needs`."""
+        if self._trained is None:
+            raise ValueError("this trial needs no other: say in its study, with `needs`, which")
+        return self._trained[name]
 
     def train(
         self,

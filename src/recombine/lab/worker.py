@@ -22,7 +22,7 @@ import numpy as np
 
 from . import lines
 from .memory import make_room
-from .store import ArrayFile, Outcome, write_arrays
+from .store import ArrayFile, Outcome, write_arrays, write_networks
 from .study import Trial
 from .words import printable
 
@@ -47,11 +47,13 @@ def decode_outcome(document: dict[str, Any]) -> Outcome:
 
     curves = {printable(n): (array(x), array(y)) for n, (x, y) in document["curves"].items()}
     arrays = document["arrays"]
+    networks = (ArrayFile._make([*n[:-1], tuple(n[-1])]) for n in document.get("networks", ()))
     changes = {
         "reason": printable(document["reason"]),
         "metrics": {printable(name): value for name, value in document["metrics"].items()},
         "curves": curves,
         "arrays": arrays and ArrayFile._make([*arrays[:-1], tuple(arrays[-1])]),
+        "networks": tuple(networks),
     }
     return Outcome(**document | changes)
 
@@ -77,20 +79,23 @@ def perform(
     import jax
 
     from .errors import Diverged
+    from .networks import KeptNetworks
     from .provenance import provenance
     from .registry import load
-    from .settings import from_plain
     from .trial import Recorder
 
     started, compiled = time.perf_counter(), clock.seconds
     seconds_between = float(os.environ.get("RECOMBINE_CHECKPOINT_SECONDS", "5"))
-    recorder = Recorder(folder / "checkpoints" / trial.id, listener, seconds_between)
+    trained = KeptNetworks(folder, trial.needs) if trial.needs else None
+    recorder = Recorder(folder / "checkpoints" / trial.id, listener, seconds_between, trained)
     status, reason, arrays = "done", "", None
+    networks: tuple[ArrayFile, ...] = ()
     try:
         study = load(study_reference)
         with jax.enable_x64(study.float64):
-            config = from_plain(study.config, trial.config)
-            _call(study.trial, config, jax.random.key(trial.seed), recorder)
+            function, config = study.work(trial)
+            _call(function, config, jax.random.key(trial.seed), recorder)
+            networks = write_networks(folder, trial.id, recorder.networks)
         if recorder.arrays:
             arrays = write_arrays(folder, trial.id, recorder.arrays)
     except Diverged as error:
@@ -111,6 +116,7 @@ def perform(
         seconds=time.perf_counter() - started,
         compile_seconds=clock.seconds - compiled,
         provenance=provenance(),
+        networks=networks,
     )
 
 

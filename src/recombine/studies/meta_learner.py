@@ -137,6 +137,7 @@ def meta_trial(config: MetaConfig, world: World, key, recorder: Recorder) -> Non
         chunk=config.every,
     )
     best, _ = rule.kept(state)
+    recorder.keep(best, config.model, sizes)
     for name in sorted(set(seen) - {"step", "loss"}):
         recorder.curve(name.replace(" ", "_"), seen["step"], seen[name])
     for name, value in rule.measure(best).items():

@@ -199,7 +199,8 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     # A test may ask for what no item has, such as symbols that are not shared where all are.
     tests = {name: frame(items) for name, items in sets.items() if len(items)}
     train = tests.pop("train")
-    network = untrained(config.model, sizes_of(train), key=weight_key)
+    sizes = sizes_of(train)
+    network = untrained(config.model, sizes, key=weight_key)
     rule = learning.Descent(
         learning.label_loss,
         learning.Mixture.of_sets(
@@ -217,6 +218,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     state, seen = recorder.train(
         rule, eqx.filter_jit(rule.init)(network), config.steps, chunk=config.every
     )
+    recorder.keep(state.model, config.model, sizes)
 
     recorder.curve("loss", seen["step"], seen["loss"])
     for name in ("train", *tests):

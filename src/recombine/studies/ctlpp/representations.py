@@ -28,7 +28,7 @@ from recombine.lab import (
 from . import DOCUMENT
 from .pattern_trial import as_published, on_laptop
 from .patterns import AS_PUBLISHED
-from .representations_trial import Config, trial
+from .representations_trial import Config, needed, trial
 from .symbols import compatibility, first_maps, maps_of
 
 NOISE = 0.3
@@ -132,6 +132,7 @@ study = Study(
     "compatibility show which functions write which, and who can read them?",
     config=Config,
     trial=trial,
+    needs=needed,
     presets={
         "smoke": Preset(
             seeds=1,

@@ -1,14 +1,14 @@
-"""What one trial of the study of representations does: make or train a network, and analyse it."""
+"""What one trial of the study of representations does: make a network, and analyse it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
 
 from recombine import models, probes, tasks
-from recombine.lab import Recorder
+from recombine.lab import Recorder, Trained
 
 from . import pattern_trial
 from .pattern_trial import seed_of, task_of
@@ -62,12 +62,22 @@ def made_by_hand(config: Config, task: tasks.TableLookupPatterns, key) -> models
     return eqx.tree_at(lambda m: m.writes, network, jnp.minimum(network.writes, 2))
 
 
+def needed(config: Config) -> Trained | None:
+    """The trial of the study of patterns that trains the network, if it is not made by hand."""
+    if config.network != "trained":
+        return None
+    settings = {f.name: getattr(config, f.name) for f in fields(pattern_trial.Config)}
+    return Trained(pattern_trial.trial, pattern_trial.Config(**settings))
+
+
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Make a network, or train it; see how it represents symbols, and who reads them."""
+    """Make a network; see how it represents symbols, and who reads them.
+
+    Of a network that is trained this has been seen where it was trained.
+    """
     import jax
 
     if config.network == "trained":
-        pattern_trial.trial(config, key, recorder)
         return
     data_key, network_key, noise_key = jax.random.split(key, 3)
     seed = seed_of(config, data_key)

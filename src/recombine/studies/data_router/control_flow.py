@@ -29,7 +29,7 @@ from .lookup_results import (
     on_laptop,
     present,
 )
-from .lookup_trial import DIRECTIONS, Config
+from .lookup_trial import DIRECTIONS, Config, needed
 from .paper import networks, title
 
 MODELS = ("ndr", "position-gate", "relative-gate", "relative")
@@ -118,6 +118,7 @@ study = Study(
     "functions apply?",
     config=Config,
     trial=trial,
+    needs=needed,
     presets={
         "smoke": Preset(
             seeds=1,
@@ -187,5 +188,5 @@ study = Study(
         ),
     ),
     notes="The figures of the paper show single inputs; here they are numbers over a hundred. The "
-    "networks are trained as in table-lookup.",
+    "networks are those of table-lookup and parts, and are trained if those have not been run.",
 )

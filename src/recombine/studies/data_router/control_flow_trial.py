@@ -1,4 +1,4 @@
-"""What one trial of the study of control flow does: learn, and watch columns at work."""
+"""What one trial of the study of control flow does: watch the columns of a network at work."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,8 @@ import numpy as np
 from recombine import probes
 from recombine.lab import Recorder
 
-from .lookup_trial import Config, items_of, learn
+from .lookup_trial import Config, items_of, keys_of, trained
+from .networks import untrained
 
 WATCHED = 100
 """Inputs that are watched."""
@@ -71,12 +72,13 @@ def orders(flow: Flow) -> np.ndarray:
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn; then watch attention and gates on the longest inputs, if the network has them."""
+    """Watch attention and gates of a trained network on the longest inputs, if it has them."""
     import equinox as eqx
 
-    learned = learn(config, key, recorder)
+    learned = trained(config, key, recorder)
     if not hasattr(learned.model, "trace"):
         return
+    before = untrained(config.model, recorder.trained().sizes, key=keys_of(key).weights)
     longest = config.longer_lengths[1]
     items = items_of(learned, min(WATCHED, config.evaluated), (longest, longest))
     words = [items.text(i).split() for i in range(len(items))]
@@ -92,7 +94,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     attention, gates, flow = watched(learned.model)
     report(recorder, flow)
     # The closest match is preferred from the beginning, and the argument is next door.
-    recorder.metric("untrained_reads_argument", watched(learned.untrained)[2].reads.mean())
+    recorder.metric("untrained_reads_argument", watched(before)[2].reads.mean())
     largest = attention.max(axis=(2, 4)).mean(axis=(1, 2))
     recorder.curve("sharpness", np.arange(len(largest)), largest)
     recorder.array("words", np.array(words[0]))

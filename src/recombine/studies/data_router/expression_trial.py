@@ -75,8 +75,10 @@ def learn(config: Config, task, key, recorder: Recorder) -> Learned:
 
     weight_key, data_key, batch_key = jax.random.split(key, 3)
     data = data_of(config, task, data_key)
-    made = untrained(config.model, sizes_of(data.seen), key=weight_key)
+    sizes = sizes_of(data.seen)
+    made = untrained(config.model, sizes, key=weight_key)
     fitted = fit(config, made, data, batch_key, recorder, test="deeper")
+    recorder.keep(fitted.model, config.model, sizes)
     recorder.metric("majority", probes.majority_share(data.tests["deeper"]))
     report_depths(fitted.model, task, data.tests, recorder)
     return Learned(fitted.model, fitted.curves, data.tests)

@@ -38,7 +38,7 @@ from .lookup_results import (
     published,
     sizes_on_laptop,
 )
-from .lookup_trial import DIRECTIONS, Config, items_of, learn
+from .lookup_trial import DIRECTIONS, Config, items_of, needed, trained
 from .paper import networks, title
 
 HALTING: dict[str, dict[str, Any]] = {
@@ -54,10 +54,10 @@ PAPER_ACT = {"A": "A (Graves 2016)", "U": "U (Dehghani et al. 2019)"}
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn; then count the steps of the column that takes longest, by length."""
+    """Count the steps that the column of a trained network takes that takes longest, by length."""
     import equinox as eqx
 
-    learned = learn(config, key, recorder)
+    learned = trained(config, key, recorder)
     if getattr(config.model, "halting", None) is None:
         return
     items = items_of(learned, config.evaluated, (1, config.longer_lengths[1]))
@@ -175,6 +175,7 @@ study = Study(
     "than in training?",
     config=Config,
     trial=trial,
+    needs=needed,
     presets={
         "smoke": Preset(
             seeds=1,

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Recorder
+from recombine.lab import Recorder, Trained
 from recombine.models import specs
 
 from .networks import Data, NetworkConfig, fit, sizes_of, untrained
@@ -47,14 +47,23 @@ class Config(NetworkConfig):
             raise ValueError(f"buckets={self.buckets} is not between 1 and longest={self.longest}")
 
 
+class Keys(NamedTuple):
+    """What the key of a trial becomes."""
+
+    weights: Any
+    tables: Any
+    data: Any
+    batches: Any
+    later: Any
+    """For drawing whatever is looked at after training."""
+
+
 class Learned(NamedTuple):
     """What is left of training."""
 
     task: Any
     model: Any
     """The chosen network."""
-    untrained: Any
-    """The network before its first step."""
     frame: specs.Frame
     """The tokens before and after an input."""
     key: Any
@@ -63,6 +72,13 @@ class Learned(NamedTuple):
     def functions(self, lengths: Any) -> np.ndarray:
         """The number of functions of inputs: they have a symbol and a frame too."""
         return np.asarray(lengths) - 1 - sum(self.frame)
+
+
+def keys_of(key) -> Keys:
+    """The keys of a trial's parts. Of one key, all networks have the same tables and items."""
+    import jax
+
+    return Keys(*jax.random.split(key, 5))
 
 
 def task_of(config: Config, key) -> Any:
@@ -145,19 +161,21 @@ def objective_of(config: Config) -> Any:
     return learning.PonderLoss(config.ponder, padding=config.ponder_padding)
 
 
-def learn(config: Config, key, recorder: Recorder) -> Learned:
-    """Train a network, report how well it does during training, and return the chosen one.
+def trained(config: Config, key, recorder: Recorder) -> Learned:
+    """The network that the trial of the same config and seed has learned and kept.
 
-    Of one key, all networks have the same tables, and see the same items in their direction.
+    For studies that look at networks, whose `needs` is `needed`.
     """
-    import jax
+    keys = keys_of(key)
+    kept = recorder.trained()
+    return Learned(
+        task_of(config, keys.tables), kept.network, specs.frame_of(config.model), keys.later
+    )
 
-    weight_key, table_key, data_key, batch_key, later_key = jax.random.split(key, 5)
-    task = task_of(config, table_key)
-    data = data_of(config, task, data_key)
-    made = untrained(config.model, sizes_of(data.seen), key=weight_key)
-    fitted = fit(config, made, data, batch_key, recorder, objective=objective_of(config))
-    return Learned(task, fitted.model, made, specs.frame_of(config.model), later_key)
+
+def needed(config: Config) -> Trained:
+    """The trial in which a network learns, for studies that look at it."""
+    return Trained(trial, config)
 
 
 def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
@@ -168,8 +186,18 @@ def items_of(learned: Learned, count: int, lengths: tuple[int, int]) -> Any:
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn, and be tested on compositions of every length."""
-    learned = learn(config, key, recorder)
+    """Learn, keep the chosen network, and be tested on compositions of every length.
+
+    Of one key, all networks have the same tables, and see the same items in their direction.
+    """
+    keys = keys_of(key)
+    task = task_of(config, keys.tables)
+    data = data_of(config, task, keys.data)
+    sizes = sizes_of(data.seen)
+    made = untrained(config.model, sizes, key=keys.weights)
+    fitted = fit(config, made, data, keys.batches, recorder, objective=objective_of(config))
+    recorder.keep(fitted.model, config.model, sizes)
+    learned = Learned(task, fitted.model, specs.frame_of(config.model), keys.later)
     items = items_of(learned, 2 * config.evaluated, (1, config.longer_lengths[1]))
     found = probes.accuracy_by_length(learned.model, items)
     recorder.curve("by_length", learned.functions(found.values), found.accuracy)

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
+from recombine._spec import AbstractSpec
 from recombine.lab import Recorder
 
 CHANCE = 0.1
@@ -52,6 +53,48 @@ class Config:
     """Test images on which accuracy is measured."""
 
 
+class RouteSizes(NamedTuple):
+    """What a set of images asks of a network of routes."""
+
+    domains: int
+    """Number of input and of output domains, M."""
+    inputs: int
+    """Pixels of an image."""
+    classes: int
+
+
+@dataclass(frozen=True)
+class RouteNetwork(AbstractSpec):
+    """The network of the settings above."""
+
+    network: Literal["gated", "unshared"] = "gated"
+    """The gated classifier with its shared hidden module, or the control that shares nothing."""
+    activation: Literal["linear", "leaky"] = "linear"
+    """Linear modules, or modules with leaky ReLU between their layers."""
+    layers: int = 1
+    """Linear layers per module."""
+    width: int = 64
+    """Hidden units."""
+    gain: float = 0.1
+    """Factor on the Xavier-uniform initial weights."""
+
+    def build(self, sizes: RouteSizes, key):
+        """The untrained network."""
+        import jax
+
+        kind = models.GatedClassifier if self.network == "gated" else models.UnsharedClassifier
+        return kind(
+            sizes.domains,
+            sizes.inputs,
+            self.width,
+            sizes.classes,
+            gain=self.gain,
+            layers_per_module=self.layers,
+            activation=jax.nn.leaky_relu if self.activation == "leaky" else jax.nn.identity,
+            key=key,
+        )
+
+
 SETTINGS_OF_TABLES = {
     "network": "gated", "layers": 1, "width": 128, "learning_rate": 1e-4, "momentum": 0.9,
     "batch": 8, "steps": 7_500_000, "gain": 0.01, "data": "mnist", "test_images": 10_000,
@@ -81,17 +124,11 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     else:
         labels = tasks.lexicographic_labels(config.M)
     task = tasks.ImageRouting(images, transforms, labels)
-    build = models.GatedClassifier if config.network == "gated" else models.UnsharedClassifier
-    model = build(
-        config.M,
-        pixels,
-        config.width,
-        images.classes,
-        gain=config.gain,
-        layers_per_module=config.layers,
-        activation=jax.nn.leaky_relu if config.activation == "leaky" else jax.nn.identity,
-        key=weight_key,
-    )
+    sizes = RouteSizes(config.M, pixels, images.classes)
+    spec = RouteNetwork(
+        config.network, config.activation, config.layers, config.width, config.gain
+    )  # fmt: skip
+    model = spec.build(sizes, weight_key)
     if config.network == "gated":
         mask = splits.permuted_ring_mask(config.M, config.K, key=mask_key)
     else:
@@ -107,6 +144,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         every=every,
     )
     state, seen = recorder.train(rule, rule.init(model), config.steps, chunk=2 * every)
+    recorder.keep(state.model, spec, sizes)
     for name in ("loss", "trained_accuracy", "untrained_accuracy"):
         if np.all(np.isfinite(seen[name])):  # there may be no untrained route
             recorder.curve(name, seen["step"], seen[name])
