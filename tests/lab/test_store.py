@@ -197,7 +197,7 @@ def test_two_runs_do_not_write_to_one_store(store, tmp_path):
         raise AssertionError("both have the lock")
 
 
-OWNED = """
+FORMER = """
 DROP TABLE networks;
 CREATE TABLE former (
     id TEXT PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
@@ -214,42 +214,25 @@ DROP TABLE trials;
 ALTER TABLE runs DROP COLUMN looks;
 ALTER TABLE former RENAME TO trials;
 CREATE INDEX trials_by_study ON trials (study, preset, overrides, status);
-"""
-SIZELESS = """
 ALTER TABLE arrays DROP COLUMN size;
 ALTER TABLE arrays DROP COLUMN changed;
+PRAGMA user_version = 1;
 """
-WITHOUT_NETWORKS = """
-DROP TABLE networks;
-ALTER TABLE trials DROP COLUMN needs;
-CREATE TABLE former (
-    place INTEGER PRIMARY KEY, study TEXT NOT NULL, preset TEXT NOT NULL, overrides TEXT NOT NULL,
-    condition TEXT NOT NULL, config TEXT NOT NULL, seed INTEGER NOT NULL, code TEXT NOT NULL,
-    trial TEXT NOT NULL, UNIQUE (study, preset, overrides, config, seed, code)
-);
-INSERT INTO former SELECT place, study, preset, overrides, condition, config, seed, code, trial
-    FROM requests;
-DROP TABLE requests;
-ALTER TABLE former RENAME TO requests;
-CREATE INDEX requests_by_trial ON requests (trial);
-"""
-OLDER = {1: OWNED + SIZELESS, 2: OWNED, 3: WITHOUT_NETWORKS}
-"""What makes a store of the present format one of an earlier one."""
+"""What makes a store of the present format one of the first."""
 
 
-def made_older(store, version):
-    """Take away from a store what its first formats do not have."""
+def made_older(store):
+    """Take away from a store what its first format does not have."""
     store.close()
     with sqlite3.connect(store.folder / "store.sqlite") as database:
-        database.executescript(f"{OLDER[version]} PRAGMA user_version = {version};")
+        database.executescript(FORMER)
     database.close()
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
+def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store):
     store.write(trial(), outcome(store, trial().id))
     store.begin_run("family/study", "family/study", LAPTOP, [0], 2)
-    made_older(store, version)
+    made_older(store)
     before = (store.folder / "store.sqlite").read_bytes()
     with Store.open(store.folder) as older:
         results = older.results("family/study", LAPTOP)
@@ -259,19 +242,18 @@ def test_a_store_of_an_earlier_format_is_read_and_left_as_it_is(store, version):
         assert older.looks("family/study", LAPTOP) == 1
         assert older.provenance("family/study", LAPTOP) == [{"versions": {"jax": "0"}}]
         assert len(list(older.measurements())) == 4
-        assert older._db.execute("PRAGMA user_version").fetchone() == (version,)
+        assert older._db.execute("PRAGMA user_version").fetchone() == (1,)
     assert (store.folder / "store.sqlite").read_bytes() == before
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, version):
+def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store):
     lost, kept = trial(0), trial(1)
     for one in (lost, kept):
         store.write(one, outcome(store, one.id))
-    made_older(store, version)
+    made_older(store)
     (store.folder / f"arrays/{lost.id}.npz").unlink()
     with Store.create(store.folder) as newer:
-        assert newer._db.execute("PRAGMA user_version").fetchone() == (4,)
+        assert newer._db.execute("PRAGMA user_version").fetchone() == (2,)
         assert newer.finished([lost, kept]) == {kept.id}
         newer.write(lost, outcome(newer, lost.id))
         assert newer.finished([lost, kept]) == {lost.id, kept.id}
@@ -282,10 +264,9 @@ def test_writing_to_a_store_of_an_earlier_format_keeps_what_is_done(store, versi
         assert len(list(reopened.measurements())) == 8
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_results_of_an_earlier_format_are_those_of_earlier_code(store, version):
+def test_results_of_an_earlier_format_are_those_of_earlier_code(store):
     store.write(trial(), outcome(store, trial().id))
-    made_older(store, version)
+    made_older(store)
     now = replace(trial(), function="study:trial", code="now")
     with Store.create(store.folder) as newer:
         assert newer.finished([now]) == set()

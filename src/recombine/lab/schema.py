@@ -7,9 +7,9 @@ from pathlib import Path
 from .errors import UserError
 from .settings import canonical, without_folders
 
-VERSION = 4
-READABLE = (1, 2, 3, VERSION)
-"""Formats that can be read. Writing to an earlier one brings it up to date."""
+VERSION = 2
+READABLE = (1, VERSION)
+"""Formats that can be read. Writing to the first brings it up to date."""
 TABLES = """
 CREATE TABLE provenance (
     id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE
@@ -63,23 +63,16 @@ CREATE TABLE networks (
 );
 CREATE INDEX requests_by_trial ON requests (trial)
 """
-_OWNED = (
+OLD_TRIALS = (
     "SELECT id, '' AS function, code, config, seed, '' AS recipe, '' AS needs, status, reason,"
-    " steps, seconds, compile_seconds, finished, provenance FROM main.trials",
-    "SELECT rowid AS place, study, preset, overrides, condition, without_folders(config) AS config,"
-    " seed, code, id AS trial, 0 AS is_earlier, 0 AS is_needed FROM main.trials",
+    " steps, seconds, compile_seconds, finished, provenance FROM main.trials"
 )
-AS_NEW = {
-    1: _OWNED,
-    2: _OWNED,
-    3: (
-        "SELECT id, function, code, config, seed, recipe, '' AS needs, status, reason, steps,"
-        " seconds, compile_seconds, finished, provenance FROM main.trials",
-        "SELECT *, 0 AS is_earlier, 0 AS is_needed FROM main.requests",
-    ),
-}
-"""Trials and requests of earlier formats, as they are now. Those of the first two belonged to the
-study that had asked for them."""
+OLD_REQUESTS = (
+    "SELECT rowid AS place, study, preset, overrides, condition, without_folders(config) AS config,"
+    " seed, code, id AS trial, 0 AS is_earlier, 0 AS is_needed FROM main.trials"
+)
+"""Trials and requests of format 1, as they are now: trials belonged to the study that had asked for
+them."""
 NO_NETWORKS = (
     "SELECT '' AS trial, '' AS name, '' AS file, '' AS sha256, 0 AS size, 0 AS changed WHERE 0"
 )
@@ -100,7 +93,7 @@ def check_version(database: sqlite3.Connection, folder: Path) -> None:
     if (version := version_of(database)) not in READABLE:
         raise UserError(
             f"the store {folder} has format {version}, this version of recombine reads"
-            f" {', '.join(map(str, READABLE[:-1]))} and {READABLE[-1]}: choose another with --store"
+            f" {' and '.join(map(str, READABLE))}: choose another with --store"
         )
 
 
@@ -112,17 +105,14 @@ def create(database: sqlite3.Connection) -> None:
 
 def bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
     """Give a store of an earlier format the tables of this one; call it in a transaction."""
-    version = version_of(database)
-    if version not in AS_NEW:
+    if version_of(database) != 1:
         return
-    if version == 1:
-        _add_sizes(database, folder)
+    _add_sizes(database, folder)
     _add_function(database)
     _run(database, TRIALS.format(prefix="new_"))
-    trials, requests = AS_NEW[version]
-    database.execute(f"INSERT INTO new_trials {trials} ORDER BY rowid")
+    database.execute(f"INSERT INTO new_trials {OLD_TRIALS} ORDER BY rowid")
     # An edited study had other trials of the same condition: the last one counts.
-    database.execute(f"INSERT OR REPLACE INTO new_requests {requests} ORDER BY place")
+    database.execute(f"INSERT OR REPLACE INTO new_requests {OLD_REQUESTS} ORDER BY place")
     for table in ("trials", "requests"):
         database.execute(f"DROP TABLE IF EXISTS main.{table}")
         database.execute(f"ALTER TABLE new_{table} RENAME TO {table}")
@@ -133,14 +123,16 @@ def bring_up_to_date(database: sqlite3.Connection, folder: Path) -> None:
 
 def show_as_new(database: sqlite3.Connection) -> None:
     """Let a store of an earlier format be read as one of this; nothing is written to it."""
-    version = version_of(database)
-    if version not in AS_NEW:
+    if version_of(database) != 1:
         return
     _add_function(database)
-    trials, requests = AS_NEW[version]
-    for name, rows in (("trials", trials), ("requests", requests), ("networks", NO_NETWORKS)):
+    for name, rows in {
+        "trials": OLD_TRIALS,
+        "requests": OLD_REQUESTS,
+        "networks": NO_NETWORKS,
+        "runs": "SELECT *, 1 AS looks FROM main.runs",
+    }.items():
         database.execute(f"CREATE TEMP VIEW {name} AS {rows}")
-    database.execute("CREATE TEMP VIEW runs AS SELECT *, 1 AS looks FROM main.runs")
 
 
 def _run(database: sqlite3.Connection, *scripts: str) -> None:
@@ -157,7 +149,7 @@ def _add_function(database: sqlite3.Connection) -> None:
 
 
 def _add_sizes(database: sqlite3.Connection, folder: Path) -> None:
-    """Give a store of format 1 what format 2 has: the sizes of files of arrays."""
+    """Give a store of format 1 the sizes of files of arrays."""
     for column in ("size", "changed"):
         database.execute(f"ALTER TABLE arrays ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
     for trial, file in database.execute("SELECT trial, file FROM arrays").fetchall():
