@@ -1,6 +1,7 @@
 """Figures 9 and 10: fixed directions, true directions, and the number of modules."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +32,9 @@ FEW = 3
 """k = m in the comparison of numbers of modules."""
 
 
-OF_FIGURE_9 = {"modules": 0}
+OF_FIGURE_9: dict[str, Any] = {"modules": 0}
 """The default number of modules."""
-OF_FIGURE_10 = {"k": FEW, "method": "kernel"}
+OF_FIGURE_10: dict[str, Any] = {"k": FEW, "method": "kernel"}
 
 
 def loss(method: str, k: int) -> Quantity:
