@@ -44,7 +44,7 @@ def gain(noise: float) -> Quantity:
 
 
 def cost(method: str, noise: float) -> Quantity:
-    """The accuracy that the last step of σ costs."""
+    """The accuracy that the step to this σ from the one before it costs."""
 
     def read(results: Results) -> np.ndarray:
         runs = results.where(method=method)
@@ -57,7 +57,11 @@ def cost(method: str, noise: float) -> Quantity:
 
 def falls(method: str) -> Statement:
     """The accuracy of a method falls with every step of σ."""
-    return for_all("noise", lambda noise: mean(cost(method, noise)) > 0, but=(0.0,))
+    return for_all(
+        "noise",
+        lambda noise: mean(cost(method, noise)) > 0,
+        among=lambda results, noise: noise > results.values("noise")[0],
+    )
 
 
 def draw_accuracy(results: Results):
