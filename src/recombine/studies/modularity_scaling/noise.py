@@ -162,8 +162,8 @@ study = Study(
         ),
         Claim(
             "advantage-vanishes-with-noise",
-            "From σ = 3 on the kernel rule's projections are ahead of random ones by less than "
-            "{0:points}, and by less than at any smaller σ up to 1, on average over runs.",
+            "From σ = 3 on the kernel rule's projections are ahead of random ones by less than {0} "
+            "in accuracy, and by less than at any σ up to 1, on average over runs.",
             "Table 4",
             for_all(
                 "noise",

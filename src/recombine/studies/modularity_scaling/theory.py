@@ -40,9 +40,8 @@ def as_printed(name: str, table: Iterable, at: Any = ..., label: str = "") -> St
     def off(results: Results) -> float:
         return digits_off(results.array(name)[0][at], *texts)
 
-    return (
-        exact(off, f"{label or name.replace('_', ' ')}, units of the last digit off") <= AS_PRINTED
-    )
+    words = label or name.replace("_", " ")
+    return exact(off, f"{words}, units of the last digit off") <= AS_PRINTED
 
 
 def first(name: str, at: Any = ...) -> Callable[[Results], np.ndarray]:

@@ -333,7 +333,8 @@ study = Study(
         ),
         Claim(
             "peaks-at-the-threshold",
-            "With n = 1000 samples the test loss over parameters peaks at p′ = 1153.",
+            "With n = 1000 samples the test loss over parameters (97 to 16,897) peaks at "
+            "p′ = 1153.",
             "Figure 2, loss against p",
             all_of(mean(at("p", 1153)) > mean(at("p", p)) for p in RIVALS),
         ),
