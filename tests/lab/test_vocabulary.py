@@ -22,6 +22,7 @@ from recombine.lab import (
     per_seed,
     rank_correlation,
     ranked,
+    ratio,
     share,
     slope,
     statistic,
@@ -186,6 +187,15 @@ def test_the_jackknife_of_a_mean_is_students_interval():
     ours, plain = value.estimate(found), mean("a").estimate(found)
     assert ours.value == pytest.approx(plain.value)
     assert ours.deviation == pytest.approx(plain.deviation)
+
+
+def test_a_ratio_is_that_of_means_and_not_the_mean_of_ratios():
+    found = by_model(one=VALUES, two=VALUES[::-1] * 2)
+    one, two = per_seed("a", model="one"), per_seed("a", model="two")
+    assert ratio(two, one).estimate(found).value == pytest.approx(2)
+    assert (two / one)(found).mean() > 2.01
+    assert verdict(ratio("a", lambda r: r.metric("a") / 3, model="one") > 2.99, found) == "holds"
+    assert verdict(ratio(two, one) > 2, found) == "undecided"
 
 
 def test_conditions_are_ranked_by_their_means():

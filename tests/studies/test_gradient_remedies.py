@@ -19,7 +19,7 @@ KEY = jax.random.key(0)
 FOUND = {
     "images": {
         "none": (98, 81, 0.5), "penalty": (97, 92, 0.1), "drop": (97, 92, 0.2),
-        "noise": (96, 87, 0.3), "shuffle": (95, 94, 0.05), "either": (96, 90, 0.2),
+        "noise": (96, 87, 0.3), "shuffle": (95.5, 94, 0.05), "either": (96, 90, 0.2),
         "entropy": (95, 73, 0.7), "order": (97, 87, 0.3), "reversed": (96, 94, 0.05),
         "modular": (98, 84, 0.4),
     },
@@ -63,7 +63,7 @@ def test_every_claim_holds_on_what_was_found(claim):
     ],
 )
 def test_a_remedy_that_does_otherwise_breaks_a_claim(claim, where, bad):
-    assert not judged(*results(NAME, found({where: bad})), claim).holds
+    assert judged(*results(NAME, found({where: bad})), claim).verdict == "fails"
 
 
 def test_a_remedy_that_the_toy_does_not_have_is_refused():

@@ -1,5 +1,8 @@
 """The studies of the toy: each predicate can hold and can fail, and trials do what they say."""
 
+from dataclasses import replace
+from itertools import combinations
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,7 +13,13 @@ from made_up import judged, results
 from recombine import models, tasks
 from recombine.lab import Recorder
 from recombine.lab.registry import load
-from recombine.studies.gradient_resistance import linear_trial, toy_remedies, toy_trial
+from recombine.studies.gradient_resistance import (
+    linear_trial,
+    toy_remedies,
+    toy_training,
+    toy_trial,
+)
+from recombine.studies.gradient_resistance import toy as toy_study
 from recombine.studies.gradient_resistance.toy_training import SHOWN, Config
 
 TOY, LINEAR = "gradient-resistance/toy", "gradient-resistance/linear-counterpoint"
@@ -33,21 +42,15 @@ def published(config, name):
     return STEPS, np.where(STEPS == 0, 0.65, 0.1 + (end - 0.1) * (later - 0.4) / 0.6)
 
 
-class Seeds:
-    """Arrays that differ from trial to trial."""
-
-    def __init__(self, apart):
-        self.apart, self.calls = apart, 0
-
-    def __call__(self, config, name):
-        self.calls += 1
-        decisions = np.ones(100, bool)
-        decisions[: int(self.apart * self.calls)] = False
-        return decisions
-
-
 def toy_results(values=toy, curve=published, apart=0.5):
-    return results(TOY, values, curve=curve, array=Seeds(apart))
+    """A seed takes `apart` times its number of the points of the quadrant for negative."""
+    study, found = results(TOY, values, curve=curve)
+
+    def decisions(seed):
+        return np.arange(100) >= int(apart * seed)
+
+    records = (replace(r, read_array=lambda _, s=r.seed: decisions(s)) for r in found.records)
+    return study, replace(found, records=tuple(records))
 
 
 @pytest.mark.parametrize("claim", [c.name for c in load(TOY).claims])
@@ -81,32 +84,42 @@ def test_a_bad_condition_breaks_a_claim_of_the_toy(claim, where, name, bad):
             y = bad(y) if callable(bad) else np.full_like(y, bad)
         return x, y
 
-    assert not judged(*toy_results(curve=broken), claim).holds
+    assert judged(*toy_results(curve=broken), claim).verdict == "fails"
 
 
 def test_many_seeds_that_are_right_at_last_break_the_claim_on_boundaries():
     """A mean below 90 % is not enough."""
-    seen = iter(range(10**6))
+    study, found = toy_results()
 
-    def scattered(config, name):
-        x, y = published(config, name)
-        if config.setting == "A" and name == "held_out_accuracy" and next(seen) % 2:
-            y = np.ones_like(y)
-        return x, y
+    def scattered(record):
+        def read(name):
+            x, y = record.read_curve(name)
+            return x, np.where(record.seed % 2, 1.0, y - 0.2)
 
-    judgement = judged(*toy_results(curve=scattered), "boundary-stays-wrong")
-    assert judgement.evidence["mean held-out accuracy (bound: at most 0.90)"] < 0.9
-    assert not judgement.holds
+        return replace(record, read_curve=read)
+
+    mixed = replace(found, records=tuple(map(scattered, found.records)))
+    judgement = judged(study, mixed, "boundary-stays-wrong")
+    mean, share = judgement.evidence.values()
+    assert (mean["verdict"], share["verdict"]) == ("holds", "fails")
+    assert judgement.verdict == "fails"
 
 
 @pytest.mark.parametrize("metric", ["trained_in_quadrant", "tests_outside_quadrant"])
 def test_a_point_in_the_wrong_quadrant_breaks_the_claim_on_the_data(metric):
     broken = toy_results(lambda config, seed: toy(config, seed) | {metric: float(seed == 3)})
-    assert not judged(*broken, "quadrant-is-held-out").holds
+    assert judged(*broken, "quadrant-is-held-out").verdict == "fails"
 
 
 def test_seeds_that_agree_break_the_claim_that_they_differ():
-    assert not judged(*toy_results(apart=0.0), "seeds-differ").holds
+    assert judged(*toy_results(apart=0.0), "seeds-differ").verdict == "fails"
+
+
+def test_disagreement_is_the_mean_over_pairs_of_seeds():
+    _, found = toy_results()
+    decisions = found.array("decisions", **toy_training.A)
+    pairs = [np.mean(one != two) for one, two in combinations(decisions, 2)]
+    assert toy_study.disagreement(found.where(**toy_training.A)) == pytest.approx(np.mean(pairs))
 
 
 @pytest.mark.parametrize(("field", "value"), [("outputs", 3), ("steps", 0)])
@@ -157,7 +170,7 @@ def test_every_claim_of_the_counterpoint_holds_on_the_closed_forms(claim):
     ],
 )
 def test_other_numbers_break_a_claim_of_the_counterpoint(claim, values, lines):
-    assert not judged(*linear_results(values, lines), claim).holds
+    assert judged(*linear_results(values, lines), claim).verdict == "fails"
 
 
 def test_the_quadrature_is_exact_for_moments_of_the_distribution():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
-from recombine.lab import Diverged, Recorder
+from recombine.lab import Diverged, Missing, Recorder
 from recombine.lab.registry import load
 from recombine.studies.modularity_scaling import gap, sine_trial
 from recombine.studies.modularity_scaling.sine_trial import Config, distinct, scheduled_steps
@@ -75,7 +75,7 @@ def test_every_claim_can_fail(study, claim, method, bad):
     def broken(config, seed):
         return sine(config, seed) | (bad if config.method == method else {})
 
-    assert not judged(*results(f"modularity-scaling/{study}", broken), claim).holds
+    assert judged(*results(f"modularity-scaling/{study}", broken), claim).verdict == "fails"
 
 
 def test_a_difference_that_changes_sign_between_targets_is_none():
@@ -89,22 +89,20 @@ def test_a_difference_that_changes_sign_between_targets_is_none():
         ("nonlinear", "kernel-centres-lower-the-loss"),
     ):
         judgement = judged(*results(f"modularity-scaling/{study}", mixed), claim)
-        assert not judgement.holds
-        found = judgement.evidence["kernel minus modular (bound: interval below 0)"]
+        assert judgement.verdict == "undecided"
+        (found,) = judgement.evidence.values()
         assert found["n"] == 10
-        assert found["95 % interval"][0] < 0 < found["95 % interval"][1]
+        assert found["95 % interval"]["at most"] > 0
 
 
-SLOPES = {"true": 0.0, "random": 1.5, "kernel": 1.2, "evidence": 0.8, "joint": 0.9}
+SLOPES = {"true": -0.1, "random": 1.5, "kernel": 1.2, "evidence": 0.8, "joint": 0.9}
 GAP_LOSSES = {"random": 0.5, "kernel": 0.4, "evidence": 0.2, "joint": 0.3}
 
 
-def searched(slope=SLOPES.get):
+def searched(slope=SLOPES.get, at_bound=lambda config: False):
     def values(config, seed):
-        n = 6 + (slope(config.variant) or 0.0) * config.k + spread(seed)
-        if config.variant == "true":
-            n -= 0.5 * (-1) ** seed * config.k
-        bounds = {"never_0.6": 0.0, "always_0.6": 0.0}
+        n = 6 + (slope(config.variant) or 0.0) * config.k + spread(seed) * config.k
+        bounds = {"never_0.6": 0.0, "always_0.6": float(at_bound(config))}
         return {"log2_n_0.6": n, "target_variance": 2.0} | bounds
 
     return values
@@ -134,12 +132,30 @@ def test_every_claim_on_the_gap_holds_if_it_is_optimisation(claim):
 )
 def test_every_claim_on_the_gap_can_fail(claim, slope, loss):
     made = results("modularity-scaling/gap", searched(slope.get), curve=losses(loss))
-    assert not judged(*made, claim).holds
+    assert judged(*made, claim).verdict == "fails"
 
 
 def test_slopes_are_those_of_a_line():
     _, found = results("modularity-scaling/gap", searched(), curve=losses())
-    np.testing.assert_allclose(gap.slopes(found, "random"), 1.5, rtol=1e-6)
+    expected = 1.5 + spread(np.arange(6))
+    np.testing.assert_allclose(gap.growth("random").quantity(found), expected, rtol=1e-6)
+
+
+def test_a_slope_of_zero_says_nothing_if_searches_ended_at_a_bound():
+    values = searched(at_bound=lambda config: config.variant == "true" and config.k == 2)
+    with pytest.raises(Missing, match="6 searches with true directions ended at a bound"):
+        judged(*results("modularity-scaling/gap", values), "true-directions-do-not-grow")
+    growing = searched({"true": 2.0}.get, at_bound=lambda config: True)
+    found = judged(*results("modularity-scaling/gap", growing), "true-directions-do-not-grow")
+    assert found.verdict == "fails"
+
+
+def test_a_slope_whose_interval_reaches_zero_is_undecided():
+    def unsure(config, seed):
+        return searched()(config, seed) | {"log2_n_0.6": 6 + 0.5 * (-1) ** seed * config.k}
+
+    found = judged(*results("modularity-scaling/gap", unsure), "true-directions-do-not-grow")
+    assert found.verdict == "undecided"
 
 
 def test_variants_say_what_they_are():

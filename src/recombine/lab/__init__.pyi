@@ -46,6 +46,7 @@ from .vocabulary import mean as mean
 from .vocabulary import paired as paired
 from .vocabulary import rank_correlation as rank_correlation
 from .vocabulary import ranked as ranked
+from .vocabulary import ratio as ratio
 from .vocabulary import share as share
 from .vocabulary import slope as slope
 from .vocabulary import statistic as statistic

@@ -31,6 +31,16 @@ class Reference:
     """Line of the source document."""
     note: str
 
+    def as_share(self) -> "Reference":
+        """The same number as a share of 1, where the paper prints percent."""
+        error = self.uncertainty
+        return replace(
+            self,
+            metric=self.metric.removesuffix("_percent"),
+            value=self.value / 100,
+            uncertainty=None if error is None else error / 100,
+        )
+
 
 @cache
 def references(name: str) -> tuple[Reference, ...]:

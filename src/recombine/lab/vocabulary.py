@@ -182,6 +182,16 @@ def statistic(of: "Callable[[Results], float]", label: str = "", /, **where: Any
     return Statistic((lambda r: of(r.where(**where))) if where else of, label or name_of(of))
 
 
+def ratio(one: What, other: What, label: str = "", /, **where: Any) -> Statistic:
+    """The mean of a quantity over the mean of another, with a jackknife over seeds."""
+    above, below = per_seed(one, **where), per_seed(other, **where)
+
+    def of(results: "Results") -> float:
+        return float(above(results).mean() / below(results).mean())
+
+    return Statistic(of, label or f"{above.label} / {below.label}")
+
+
 def all_of(*statements: Statement | Iterable[Statement]) -> Statement:
     """All of these statements; they are given one by one, or as one iterable."""
     parts: list[Statement] = []

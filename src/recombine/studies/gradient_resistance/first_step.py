@@ -1,24 +1,28 @@
 """Section 4 and Figures 1 and 2: one gradient step, and an input that should be ignored."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Preset,
+    Quantity,
     Results,
     Source,
     Study,
+    all_of,
+    every_seed,
+    exact,
     figures,
     grid,
+    mean,
+    per_seed,
+    ratio,
+    statistic,
 )
 
 from . import DOCUMENT
-from .first_step_trial import VALUES, Config, trial
+from .first_step_trial import Config, trial
 
 SETTINGS = {"A": "A: X2 is informative", "B": "B: X2 is random"}
 ERRORS = 3
@@ -28,15 +32,11 @@ MEASURED = {"A": (0.384, 0.356, 0.347, 0.346), "B": (0.159, 0.051, 0.017, 0.005)
 MEASURED_ON = 50
 """Number of initialisations behind the known ratios."""
 ROUNDED = 0.0005
-KEPT = 0.8
-"""Smallest ratio in A on the largest batch, relative to that on a hundredth of it."""
-EXPONENT = (-0.6, -0.4)
-VANISHED = 0.01
 SAME = 1e-6
-SAME_GRADIENT = 1e-5
+NOTHING = 1e-9
+"""Information in bits that counts as none."""
 CANCELLED = 0.1
 """Terms cancel if their sum is shorter than this fraction of the longest one."""
-RARELY = 0.05
 
 
 def ratios(results: Results, setting: str) -> np.ndarray:
@@ -48,50 +48,44 @@ def batches(results: Results) -> np.ndarray:
     return np.array(results.records[0].config["batches"])
 
 
-def step_uses_x2(results: Results) -> Judgement:
-    before = max(results.array("before", setting=s)[..., 1].max() for s in SETTINGS)
-    after = results.array("after", setting="A")[..., 1]
-    evidence = {
-        "largest mean |∂Ŷ/∂X2| before (bound: exactly 0)": before,
-        "smallest after one step in A (bound: above 0)": after.min(),
-        "mean after one step in A": after.mean(),
-    }
-    return Judgement(bool(before == 0 and after.min() > 0), evidence)
+def slope_before(results: Results) -> np.ndarray:
+    """The largest mean |∂Ŷ/∂X2| before the step, one value per trial."""
+    return results.array("before")[..., 1].max(axis=(1, 2))
 
 
-def stays_in_a(results: Results) -> Judgement:
-    mean = ratios(results, "A").mean(axis=1)
-    kept = mean[-1] / mean[1]
-    evidence = {
-        "mean ratio by batch": mean,
-        f"largest batch over second smallest (bound: {KEPT:g})": kept,
-    }
-    return Judgement(bool(kept >= KEPT), evidence)
+def slope_after(results: Results) -> np.ndarray:
+    """The smallest mean |∂Ŷ/∂X2| after the step, one value per seed."""
+    return results.array("after")[..., 1].min(axis=(1, 2))
 
 
-def vanishes_in_b(results: Results) -> Judgement:
-    mean = ratios(results, "B").mean(axis=1)
-    slope = np.polyfit(np.log(batches(results)), np.log(mean), 1)[0]
-    evidence = {
-        "mean ratio by batch": mean,
-        f"ratio on the largest batch (bound: below {VANISHED:g})": mean[-1],
-        f"exponent of the batch (bound: {EXPONENT[0]:g} to {EXPONENT[1]:g})": slope,
-    }
-    return Judgement(bool(mean[-1] < VANISHED and EXPONENT[0] < slope < EXPONENT[1]), evidence)
+LARGEST, SECOND = -1, 1
+"""Places of the largest and of the second smallest batch."""
 
 
-def ratios_are_known(results: Results) -> Judgement:
-    off: list[np.ndarray] = []
-    evidence: dict[str, Any] = {}
+def mean_ratio(setting: str, batch: int) -> Quantity:
+    """The ratio on one of the batches, mean over initialisations."""
+    words = {LARGEST: "largest", SECOND: "second smallest"}[batch]
+
+    def read(results: Results) -> np.ndarray:
+        return results.array("ratio", setting=setting)[:, batch].mean(axis=1)
+
+    return per_seed(read, f"mean ratio in {setting} on the {words} batch")
+
+
+def exponent(results: Results) -> float:
+    """The exponent of the batch in the mean ratio in B."""
+    means = ratios(results, "B").mean(axis=1)
+    return np.polyfit(np.log(batches(results)), np.log(means), 1)[0]
+
+
+def distance_of_ratios(results: Results) -> list[np.ndarray]:
+    """Distances of mean ratios from known ones, beyond rounding, in standard errors."""
+    off = []
     for setting, known in MEASURED.items():
         found = ratios(results, setting)
-        n = found.shape[1]
-        error = found.std(axis=1, ddof=1) * (1 / n + 1 / MEASURED_ON) ** 0.5
-        gap = np.maximum(np.abs(found.mean(axis=1) - known) - ROUNDED, 0)
-        off.append(gap / error)
-        evidence[setting] = {"here": found.mean(axis=1), "known": known}
-    evidence[f"distances in standard errors (bound: {ERRORS})"] = np.concatenate(off)
-    return Judgement(bool(np.max(off) <= ERRORS), evidence)
+        error = found.std(axis=1, ddof=1) * (1 / found.shape[1] + 1 / MEASURED_ON) ** 0.5
+        off.append(np.maximum(np.abs(found.mean(axis=1) - known) - ROUNDED, 0) / error)
+    return off
 
 
 def cross(results: Results, setting: str) -> np.ndarray:
@@ -100,109 +94,69 @@ def cross(results: Results, setting: str) -> np.ndarray:
     return steps[:, [0, 1], [1, 0]]
 
 
-def mean_over_batches(results: Results) -> Judgement:
-    far, evidence = [], {}
-    for setting, exact in (("A", -1 / 9), ("B", 0.0)):
+def distance_of_cross_weights(results: Results) -> list[np.ndarray]:
+    """Distances of their means over batches from −1/9 in A and 0 in B, in standard errors."""
+    off = []
+    for setting, predicted in (("A", -1 / 9), ("B", 0.0)):
         steps = cross(results, setting)
         error = steps.std(axis=0, ddof=1) / len(steps) ** 0.5
-        off = np.abs(steps.mean(axis=0) - exact) / error
-        far.append(off.max())
-        evidence[setting] = {
-            f"mean (predicted: {exact:.4f})": steps.mean(axis=0),
-            f"distance in standard errors (bound: {ERRORS})": off,
-        }
-        if setting == "A":
-            least = np.abs(steps).min()
-            evidence[setting]["smallest |ΔW| of a batch (bound: above 0)"] = least
-    return Judgement(bool(max(far) <= ERRORS and least > 0), evidence)
+        off.append(np.abs(steps.mean(axis=0) - predicted) / error)
+    return off
 
 
-def largest(name: str, bound: float) -> Callable[[Results], Judgement]:
-    """Whether metrics stay below a bound in every trial."""
-
-    def judge(results: Results) -> Judgement:
-        found = {metric: results.metric(metric).max() for metric in name.split()}
-        return Judgement(
-            max(found.values()) <= bound, {f"largest differences (bound: {bound:g})": found}
-        )
-
-    return judge
+def share_that_cancels(results: Results) -> np.ndarray:
+    """The share of networks whose terms cancel, over both settings, one value per seed."""
+    shares = [
+        (results.array("sum_to_longest", setting=s) < CANCELLED).mean(axis=1) for s in SETTINGS
+    ]
+    return np.mean(shares, axis=0)
 
 
-def terms_do_not_cancel(results: Results) -> Judgement:
-    length, cosine = results.array("sum_to_longest"), results.array("cosine")
-    share = (length < CANCELLED).mean()
-    evidence = {
-        f"share of networks in which they do (bound: below {RARELY:g})": share,
-        "shortest sum, of the longest term": length.min(),
-        "cosines: smallest, mean, largest": (cosine.min(), cosine.mean(), cosine.max()),
-    }
-    return Judgement(bool(share < RARELY), evidence)
-
-
-def information_is_bounded(results: Results) -> Judgement:
-    slack = min(
-        (results.curve(f"{kind} of inputs")[1] - results.curve(f"{kind} of targets")[1]).min()
+def information_slack(results: Results) -> np.ndarray:
+    """The smallest I(X; Ŷ) − I(Y; Ŷ) over steps, in bits, one value per trial."""
+    slack = [
+        results.curve(f"{kind} of inputs")[1] - results.curve(f"{kind} of targets")[1]
         for kind in ("signs", "bins")
-    )
-    words = "smallest I(X; Ŷ) − I(Y; Ŷ) over steps and runs, in bits (bound: −1e-9)"
-    return Judgement(bool(slack >= -1e-9), {words: slack})
+    ]
+    return np.min(slack, axis=(0, 2))
 
 
-def after_first_gain(results: Results, kind: str) -> np.ndarray:
-    """I(Y; Ŷ) after the first step that lowers the loss, by trial."""
-    losses = results.curve("loss")[1]
-    told = results.curve(f"{kind} of targets")[1]
-    first = np.argmax(np.diff(losses, axis=1) < 0, axis=1) + 1
-    return told[np.arange(len(told)), first]
+def after_first_gain(kind: str) -> Quantity:
+    """I(Y; Ŷ) after the first step that lowers the loss, one value per trial."""
+
+    def read(results: Results) -> np.ndarray:
+        losses = results.curve("loss")[1]
+        told = results.curve(f"{kind} of targets")[1]
+        first = np.argmax(np.diff(losses, axis=1) < 0, axis=1) + 1
+        return told[np.arange(len(told)), first]
+
+    return per_seed(read, f"I(Y; Ŷ) of {kind} in bits after the first gain")
 
 
-def gain_informs(kind: str) -> Callable[[Results], Judgement]:
-    def judge(results: Results) -> Judgement:
-        told = after_first_gain(results, kind)
-        evidence = {
-            "smallest I(Y; Ŷ) in bits (bound: above 0)": told.min(),
-            "mean": told.mean(),
-            "runs with none": int((told <= 1e-9).sum()),
-            "of": len(told),
-        }
-        return Judgement(bool(told.min() > 1e-9), evidence)
-
-    return judge
-
-
-def proposition_1(results: Results) -> Judgement:
+def proposition_1(results: Results) -> np.ndarray:
+    """Whether I(X; Y) is positive exactly where ∂Y/∂X is not 0, for both counterexamples."""
     bits, slopes = results.array("proposition_1_bits")[0], results.array("proposition_1_slopes")[0]
-    names = ("Y = sign(X)", "Y = X², X = ±1")
-    evidence = {
-        name: {"I(X; Y) in bits": b, "largest |∂Y/∂X|": s}
-        for name, b, s in zip(names, bits, slopes, strict=True)
-    }
-    return Judgement(bool(np.array_equal(bits > 0, slopes != 0)), evidence)
+    return (bits > 0) == (slopes != 0)
 
 
 def distances(results: Results, setting: str) -> np.ndarray:
     """Distances between simulations and closed forms, in standard errors."""
     found = np.concatenate(list(results.array("simulated", setting=setting)))
-    exact = results.array("closed_forms", setting=setting)[0]
+    closed_forms = results.array("closed_forms", setting=setting)[0]
     deviation = found.std(axis=0, ddof=1)
     # Where nothing is told, 2 n ln 2 times the information found follows a χ² distribution, which
     # is so skewed that its deviation in a sample may come out far too small.
     draws = results.records[0].config["draws"]
     deviation[1] = max(deviation[1], 2**0.5 / (2 * draws * np.log(2)))
-    return (found.mean(axis=0) - exact) / deviation * len(found) ** 0.5
+    return (found.mean(axis=0) - closed_forms) / deviation * len(found) ** 0.5
 
 
-def closed_forms_hold(results: Results) -> Judgement:
-    off = {s: dict(zip(VALUES, distances(results, s), strict=True)) for s in SETTINGS}
+def corrected_distance(results: Results) -> float:
+    """The largest distance, corrected: the one of a single number that is as unlikely."""
     from scipy.stats import norm
 
-    found = [abs(d) for by_name in off.values() for d in by_name.values()]
-    # The largest of many numbers lies beyond three errors more often than one does.
-    bound = norm.isf(norm.sf(ERRORS) / len(found))
-    return Judgement(
-        bool(max(found) <= bound), {f"distances in standard errors (bound: {bound:.1f})": off}
-    )
+    found = np.abs([distances(results, s) for s in SETTINGS])
+    return norm.isf(min(found.size * norm.sf(found.max()), 0.5))
 
 
 def draw_ratio(results: Results):
@@ -297,97 +251,107 @@ study = Study(
             "From a model that ignores X2 exactly, one gradient step in A makes the mean |∂Ŷ/∂X2| "
             "larger than 0, for every initialisation and every batch; before it is exactly 0.",
             "Proposition 4, Figure 1",
-            step_uses_x2,
+            all_of(every_seed(slope_before).equals(0), every_seed(slope_after, setting="A") > 0),
         ),
         Claim(
             "stays-in-a",
             "In A the change of weights on X2, as a ratio to that on X1, does not come from the "
-            "batch: on 100,000 points it is at least 0.8 of that on 1,000.",
+            "batch: on 100,000 points it is at least {0} of that on 1,000.",
             "Proposition 4",
-            stays_in_a,
+            ratio(mean_ratio("A", LARGEST), mean_ratio("A", SECOND)) >= 0.8,
         ),
         Claim(
             "vanishes-in-b",
             "In B, with X2 random and of mean zero, that ratio falls as 1/√batch: with an exponent "
-            "of −0.6 to −0.4, to less than 0.01 on 100,000 points.",
+            "of {1} to {2}, to less than {0} on 100,000 points.",
             "Proposition 4, Figure 1",
-            vanishes_in_b,
+            all_of(
+                mean(mean_ratio("B", LARGEST)) < 0.01,
+                statistic(exponent).between(-0.6, -0.4),
+            ),
         ),
         Claim(
             "known-ratios",
             "For batches of 10² to 10⁵ the mean ratio is .384, .356, .347, .346 in A and .159, "
-            ".051, .017, .005 in B, within 3 standard errors of a mean over 50 initialisations.",
+            ".051, .017, .005 in B, within {0} standard errors of a mean over 50 initialisations.",
             "Proposition 4",
-            ratios_are_known,
+            exact(distance_of_ratios, "distance of a mean ratio, in standard errors") <= ERRORS,
         ),
         Claim(
             "cross-weights-by-setting",
             "From zero cross weights, one step of a linear model with two outputs makes both of "
-            "them Cov(Y_i, X_j) = −1/9 on average over batches in A, and 0 in B, within 3 standard "
-            "errors; in A they are not zero on any batch.",
+            "them Cov(Y_i, X_j) = −1/9 on average over batches in A, and 0 in B, within {0} "
+            "standard errors; in A they are not zero on any batch.",
             "Figure 1, Proposition 5",
-            mean_over_batches,
+            all_of(
+                exact(distance_of_cross_weights, "distance of a mean, in standard errors")
+                <= ERRORS,
+                exact(lambda r: np.abs(cross(r, "A")), "|ΔW| of a batch in A") > 0,
+            ),
         ),
         Claim(
             "linear-step-is-the-correlation",
             "The first step of a linear model is η E[Y_i X_j] from zero weights and biases, and "
-            "η Cov(Y_i, X_j) once the bias is fitted, to 1e-6 on every batch.",
+            "η Cov(Y_i, X_j) once the bias is fitted, to {0} on every batch.",
             "Proposition 5",
-            largest("linear_misses_by_zero linear_misses_by_fitted", SAME),
+            all_of(every_seed(f"linear_misses_by_{bias}") <= SAME for bias in ("zero", "fitted")),
         ),
         Claim(
             "oracles-change-nothing",
             "Exact inverses around the model, h ∘ h⁻¹ ∘ f ∘ g ∘ g⁻¹, leave outputs and the "
-            "gradient of its parameters as they are, to 1e-6.",
+            "gradient of its parameters as they are, to {0}.",
             "Figure 2",
-            largest("extended_outputs_miss_by extended_gradient_misses_by", SAME),
+            all_of(
+                every_seed("extended_outputs_miss_by") <= SAME,
+                every_seed("extended_gradient_misses_by") <= SAME,
+            ),
         ),
         Claim(
             "gradient-is-a-sum-over-outputs",
-            "Σ_i (∂Ŷ_i/∂θ)ᵀ ∂L/∂Ŷ_i is the gradient, to a relative 1e-5, for every network.",
+            "Σ_i (∂Ŷ_i/∂θ)ᵀ ∂L/∂Ŷ_i is the gradient, to a relative {0}, for every network.",
             "Proposition 5",
-            largest("terms_miss_by", SAME_GRADIENT),
+            every_seed("terms_miss_by") <= 1e-5,
         ),
         Claim(
             "terms-do-not-cancel",
-            "The terms of the two outputs are unlikely to cancel: in less than 5 % of networks is "
-            "their sum shorter than a tenth of the longer one.",
+            "The terms of the two outputs are unlikely to cancel: in less than {0:%} of networks "
+            "is their sum shorter than a tenth of the longer one.",
             "Proposition 5",
-            terms_do_not_cancel,
+            mean(share_that_cancels) < 0.05,
         ),
         Claim(
             "information-is-bounded",
             "At every step of training I(X; Ŷ) ≥ I(Y; Ŷ).",
             "Proposition 2",
-            information_is_bounded,
+            every_seed(information_slack) >= -1e-9,
         ),
         Claim(
             "gain-informs",
             "After the first step that lowers the loss, outputs in ten bins are informative about "
             "the target in every run: I(Y; Ŷ) > 0.",
             "Proposition 2",
-            gain_informs("bins"),
+            every_seed(after_first_gain("bins")) > NOTHING,
         ),
         Claim(
             "gain-informs-by-signs",
             "After the first step that lowers the loss, the answers themselves, the signs of "
             "outputs, are informative about the target in every run: I(Y; Ŷ) > 0.",
             "Proposition 2",
-            gain_informs("signs"),
+            every_seed(after_first_gain("signs")) > NOTHING,
         ),
         Claim(
             "proposition-1-as-stated",
             "Where the derivative is defined, I(X; Y) > 0 if and only if ∂Y/∂X ≠ 0.",
             "Proposition 1",
-            proposition_1,
+            exact(proposition_1, "a counterexample is as Proposition 1 says") >= 1,
         ),
         Claim(
             "closed-forms",
             "Information, covariances, the first step of logistic regression, the least-squares "
-            "optimum and the accuracies of both are those of their closed forms, within 3 standard "
-            "errors of simulations, corrected for the number of comparisons.",
+            "optimum and the accuracies of both are those of their closed forms, within {0} "
+            "standard errors of simulations, corrected for the number of comparisons.",
             "Sections 4 and 6",
-            closed_forms_hold,
+            exact(corrected_distance, "largest distance, in standard errors, corrected") <= ERRORS,
         ),
     ),
     figures=(

@@ -1,23 +1,26 @@
 """What keeps a network from using an input that the target does not need?"""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Preset,
     Recorder,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
     figures,
     grid,
-    paired_difference,
+    mean,
+    paired,
+    per_seed,
+    ratio,
 )
 
 from . import DOCUMENT
@@ -116,78 +119,33 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         recorder.metric(name, value)
 
 
-def of(results: Results, task: str, remedy: str) -> dict[str, np.ndarray]:
-    """Training and new-combination accuracy, and leakage, each with one value per seed."""
-    chosen = results.where(task=task, remedy=remedy)
-    return {name: chosen.metric(name) for name in ("train", "ood", "leakage")}
+def training_accuracy(results: Results) -> np.ndarray:
+    """Accuracy on training pairs or points, which trials report in percent, as a share of 1."""
+    return results.metric("train") / 100
 
 
-def means(found: dict[str, np.ndarray]) -> dict[str, Any]:
-    return {name: values.mean() for name, values in found.items()}
+def new_accuracy(results: Results) -> np.ndarray:
+    """Accuracy on combinations that training does not have, as a share of 1."""
+    return results.metric("ood") / 100
 
 
-def work(*remedies: str) -> Callable[[Results], Judgement]:
-    """New pairs 5 points better, leakage halved, training at most 3 points worse: with each."""
-
-    def judge(results: Results) -> Judgement:
-        plain = means(of(results, "images", "none"))
-        found = {remedy: means(of(results, "images", remedy)) for remedy in remedies}
-        holds = all(
-            one["ood"] >= plain["ood"] + 5
-            and one["leakage"] <= plain["leakage"] / 2
-            and one["train"] >= plain["train"] - 3
-            for one in found.values()
-        )
-        return Judgement(bool(holds), {"none": plain} | found)
-
-    return judge
+def gap(results: Results) -> np.ndarray:
+    """Training accuracy minus that on new combinations."""
+    return training_accuracy(results) - new_accuracy(results)
 
 
-def blind_remedies_leave_a_gap(results: Results) -> Judgement:
-    gaps = {}
-    for remedy in BLIND:
-        found = of(results, "images", remedy)
-        gaps[remedy] = (found["train"] - found["ood"]).mean()
-    evidence = {"train minus new pairs, in points (bound: at least 10)": gaps}
-    return Judgement(bool(min(gaps.values()) >= 10), evidence)
+NONE = {"remedy": "none"}
+IMAGES = {"task": "images"}
 
 
-def last_stage_decides(results: Results) -> Judgement:
-    last, first = (of(results, "images", r)["ood"] for r in ("reversed", "order"))
-    found = paired_difference(last, first)
-    evidence = {
-        "new pairs, X_2 random last / first": (last.mean(), first.mean()),
-        "in points (bound: interval above 0)": found,
-    }
-    return Judgement(found["95 % interval"][0] > 0, evidence)
-
-
-def entropy_harms_images(results: Results) -> Judgement:
-    with_it, without = (of(results, "images", r)["ood"] for r in ("entropy", "none"))
-    found = paired_difference(with_it, without)
-    evidence = {"new pairs, in points (bound: interval below 0)": found}
-    return Judgement(found["95 % interval"][1] < 0, evidence)
-
-
-def modules_cure_the_toy_only(results: Results) -> Judgement:
-    toy = of(results, "toy", "modular")["ood"].mean()
-    leak, plain = (of(results, "images", r)["leakage"].mean() for r in ("modular", "none"))
-    evidence = {
-        "toy: new combination, % (bound: at least 99)": toy,
-        "images: leakage in bits (bound: at least half of that of one network)": leak,
-        "images: leakage of one network": plain,
-    }
-    return Judgement(bool(toy >= 99 and leak >= plain / 2), evidence)
-
-
-def noise_cures_the_toy(results: Results) -> Judgement:
-    found = of(results, "toy", "noise")
-    evidence = {
-        "new combination, % (bound: at least 99)": found["ood"].mean(),
-        "without": of(results, "toy", "none")["ood"].mean(),
-        "training, % (bound: at least 99)": found["train"].mean(),
-    }
-    return Judgement(bool(min(found["ood"].mean(), found["train"].mean()) >= 99), evidence)
+def works(remedy: str) -> Statement:
+    """New pairs are better, leakage is lower and training is hardly worse than without."""
+    leakage, plain = (per_seed("leakage", remedy=r, **IMAGES) for r in (remedy, "none"))
+    return all_of(
+        paired(new_accuracy, {"remedy": remedy}, NONE, **IMAGES) >= 0.05,
+        ratio(leakage, plain) <= 0.5,
+        paired(training_accuracy, NONE, {"remedy": remedy}, **IMAGES) <= 0.03,
+    )
 
 
 def shown(results: Results, task: str) -> list[str]:
@@ -202,13 +160,12 @@ def tasks_of(results: Results) -> list[str]:
 
 def draw_accuracy(results: Results):
     there = tasks_of(results)
-    figure = figures.panels(*(TASKS[t] for t in there), x="", y="accuracy (%)", columns=1)
+    figure = figures.panels(*(TASKS[t] for t in there), x="", y="accuracy", columns=1)
     for panel, task in enumerate(there):
         remedies = shown(results, task)
-        for color, (metric, name) in enumerate(
-            (("train", "training"), ("ood", "new combinations"))
-        ):
-            values = [results.metric(metric, task=task, remedy=r) for r in remedies]
+        parts = {"training": training_accuracy, "new combinations": new_accuracy}
+        for color, (name, accuracy) in enumerate(parts.items()):
+            values = [accuracy(results.where(task=task, remedy=r)) for r in remedies]
             figures.add_points(
                 figure, [TITLES[r] for r in remedies], values, name, color=color, panel=panel,
                 line=False,
@@ -219,15 +176,17 @@ def draw_accuracy(results: Results):
 def draw_trade(results: Results):
     there = tasks_of(results)
     figure = figures.panels(
-        *(TASKS[t] for t in there), x="leakage (bits)", y="accuracy on new combinations (%)"
+        *(TASKS[t] for t in there), x="leakage (bits)", y="accuracy on new combinations"
     )
     for panel, task in enumerate(there):
         for color, (known, remedies) in enumerate(KNOWING.items()):
-            found = [of(results, task, r) for r in shown(results, task) if r in remedies]
-            places = [one["leakage"].mean() for one in found]
+            found = [
+                results.where(task=task, remedy=r) for r in shown(results, task) if r in remedies
+            ]
+            places = [one.metric("leakage").mean() for one in found]
             name = known if known == "none" else f"to know: {known}"
             figures.add_points(
-                figure, places, [one["ood"] for one in found], name, color=color, panel=panel,
+                figure, places, list(map(new_accuracy, found)), name, color=color, panel=panel,
                 line=False,
             )  # fmt: skip
     return figure
@@ -277,59 +236,71 @@ study = Study(
         Claim(
             "named-remedies-work",
             "With images, a penalty on ∂Ŷ/∂X_2, dropping X_2 and shuffling it each raise accuracy "
-            "on new pairs by 5 points or more and halve leakage, for 3 points of training accuracy "
-            "or less.",
+            "on new pairs by {0:points} or more and bring leakage to {1:%} or less, for {2:points} "
+            "of training accuracy or less.",
             "no figure; found here",
-            work(*NAMING),
+            all_of(map(works, NAMING)),
             seeds=5,
         ),
         Claim(
             "dropping-either-works-too",
             "With images, dropping one image of a pair, the first as often as the second, does the "
-            "same: 5 points more on new pairs, half the leakage, 3 points of training accuracy.",
+            "same: {0:points} more on new pairs, {1:%} of the leakage, {2:points} of training "
+            "accuracy.",
             "no figure; found here",
-            work("either"),
+            works("either"),
             seeds=5,
         ),
         Claim(
             "other-blind-remedies-leave-a-gap",
             "With images, noise and a norm on the representation, and a network for each image, "
-            "leave 10 points or more between training pairs and new pairs.",
+            "leave {0:points} or more between training pairs and new pairs.",
             "no figure; found here",
-            blind_remedies_leave_a_gap,
+            all_of(mean(gap, remedy=remedy, **IMAGES) >= 0.1 for remedy in BLIND),
             seeds=5,
         ),
         Claim(
             "the-last-stage-decides",
             "With images, X_2 random in the second half of training gives a higher accuracy on new "
-            "pairs than in the first half (95 % interval of the paired difference above 0).",
+            "pairs than in the first half.",
             "no figure; found here",
-            last_stage_decides,
+            paired(new_accuracy, {"remedy": "reversed"}, {"remedy": "order"}, **IMAGES) > 0,
             seeds=5,
         ),
         Claim(
             "entropy-harms-with-images",
-            "With images, noise and a norm on the last hidden layer lower accuracy on new pairs "
-            "(95 % interval of the paired difference below 0).",
+            "With images, noise and a norm on the last hidden layer lower accuracy on new pairs.",
             "no figure; found here",
-            entropy_harms_images,
+            paired(new_accuracy, {"remedy": "entropy"}, NONE, **IMAGES) < 0,
             seeds=5,
         ),
         Claim(
             "modules-cure-the-toy-only",
-            "A network for each input, added up, is right on 99 % or more of the held-out quadrant "
-            "of the toy; with images its leakage is at least half of that of one network.",
+            "A network for each input, added up, is right on {0:%} or more of the held-out "
+            "quadrant of the toy; with images its leakage is at least {1:%} of that of one "
+            "network.",
             "no figure; found here",
-            modules_cure_the_toy_only,
+            all_of(
+                mean(new_accuracy, task="toy", remedy="modular") >= 0.99,
+                ratio(
+                    per_seed("leakage", remedy="modular", **IMAGES),
+                    per_seed("leakage", **NONE, **IMAGES),
+                )
+                >= 0.5,
+            ),
             seeds=5,
         ),
         Claim(
             "noise-cures-the-toy",
-            "With noise on X_2 99 % or more of the toy's held-out quadrant, and of its training "
+            "With noise on X_2 {0:%} or more of the toy's held-out quadrant, and of its training "
             "points, are right.",
             "no figure; found here",
-            noise_cures_the_toy,
+            all_of(
+                mean(accuracy, task="toy", remedy="noise") >= 0.99
+                for accuracy in (new_accuracy, training_accuracy)
+            ),
             seeds=5,
+            context={"held-out quadrant without noise": per_seed(new_accuracy, task="toy", **NONE)},
         ),
     ),
     figures=(

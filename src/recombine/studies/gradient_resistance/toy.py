@@ -1,19 +1,25 @@
 """Figures 4 to 6: how the decisions of a small network spread into a quadrant it never sees."""
 
-from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
+    Quantity,
     Results,
     Source,
     Study,
-    paired_difference,
+    all_of,
+    curve,
+    every_seed,
+    mean,
+    paired,
+    share,
+    statistic,
 )
 
 from . import DOCUMENT
@@ -24,131 +30,27 @@ from .toy_figures import (
     draw_slider,
     draw_slopes,
     draw_snapshots,
-    over_steps,
 )
-from .toy_training import PAPER, UPDATES, A, B, Config, trial
+from .toy_training import PAPER, SHOWN, UPDATES, A, B, Config, trial
 
 
-def at(results: Results, name: str, condition: dict, step: int) -> np.ndarray:
-    """A curve at one step, one value per seed."""
-    steps, values = over_steps(results, name, condition)
-    if step not in steps:
-        raise Missing(f"step {step} has not been reached")
-    return values[:, steps.index(step)]
+def held_out(step: int, /, **condition: Any) -> Quantity:
+    """Accuracy on the held-out quadrant after a step."""
+    return curve("held_out_accuracy", step, **condition)
 
 
-def quadrant_is_held_out(results: Results) -> Judgement:
-    informative = results.where(setting="A")
-    trained = informative.metric("trained_in_quadrant")
-    outside = results.metric("tests_outside_quadrant")
-    evidence = {
-        "training points with both coordinates positive in setting A (bound: 0)": trained.sum(),
-        "test points elsewhere (bound: 0)": outside.sum(),
-    }
-    return Judgement(bool(trained.sum() == outside.sum() == 0), evidence)
+def trained(step: int, /, **condition: Any) -> Quantity:
+    """Accuracy on training points after a step."""
+    return curve("train_accuracy", step, **condition)
 
 
-def first_step_enters(results: Results) -> Judgement:
-    held_out = at(results, "held_out_accuracy", A, 1)
-    share = float((held_out < 1).mean())
-    evidence = {
-        "share of seeds with a part of the quadrant negative (bound: above 0.5)": share,
-        "mean share of the quadrant that is positive": held_out.mean(),
-    }
-    return Judgement(share > 0.5, evidence)
-
-
-def first_step_harms(results: Results) -> Judgement:
-    change = {
-        name: paired_difference(at(results, name, A, 1), at(results, name, A, 0))
-        for name in ("held_out_accuracy", "train_accuracy")
-    }
-    held_out, trained = (change[name]["95 % interval"] for name in change)
-    evidence = {
-        "held-out accuracy, step 1 minus step 0 (bound: interval below 0)": change[
-            "held_out_accuracy"
-        ],
-        "training accuracy, step 1 minus step 0 (bound: interval above 0)": change[
-            "train_accuracy"
-        ],
-    }
-    return Judgement(bool(held_out[1] < 0 < trained[0]), evidence)
-
-
-def informative_input_harms(results: Results) -> Judgement:
-    change = paired_difference(*(at(results, "held_out_accuracy", c, 1) for c in (A, B)))
-    evidence = {"held-out accuracy after step 1, A minus B (bound: interval below 0)": change}
-    return Judgement(change["95 % interval"][1] < 0, evidence)
-
-
-def training_points_are_learned(results: Results) -> Judgement:
-    found = at(results, "train_accuracy", A, 1024)
-    return Judgement(
-        bool(found.mean() >= 0.99),
-        {"mean training accuracy (bound: at least 0.99)": found.mean(), "lowest": found.min()},
-    )
-
-
-def boundary_stays_wrong(results: Results) -> Judgement:
-    found = at(results, "held_out_accuracy", A, 1024)
-    below = float((found < 0.99).mean())
-    evidence = {
-        "mean held-out accuracy (bound: at most 0.90)": found.mean(),
-        "share of seeds below 0.99 (bound: at least 0.8)": below,
-        "median, lowest and highest": (np.median(found), found.min(), found.max()),
-    }
-    return Judgement(bool(found.mean() <= 0.9 and below >= 0.8), evidence)
-
-
-def later_steps_repair_in_part(results: Results) -> Judgement:
-    first, last = (at(results, "held_out_accuracy", A, step).mean() for step in (1, 1024))
-    evidence = {
-        "mean held-out accuracy after step 1 and step 1024": (first, last),
-        "difference (bound: at least 0.2)": last - first,
-    }
-    return Judgement(bool(last - first >= 0.2), evidence)
-
-
-def random_input_does_no_harm(results: Results) -> Judgement:
-    steps, values = over_steps(results, "held_out_accuracy", B)
-    means = {s: v for s, v in zip(steps, values.mean(axis=0), strict=True) if s >= 8}
-    if not means:
-        raise Missing("step 8 has not been reached")
-    evidence = {"mean held-out accuracy by step (bound: at least 0.99)": means}
-    return Judgement(min(means.values()) >= 0.99, evidence)
-
-
-def seeds_differ(results: Results) -> Judgement:
-    decisions = results.array("decisions", **A)
-    apart = [np.mean(one != two) for one, two in combinations(decisions, 2)]
-    if not apart:
+def disagreement(results: Results) -> float:
+    """The share of the held-out quadrant on which two seeds disagree, mean over pairs of seeds."""
+    decisions = results.array("decisions")
+    n, positive = len(decisions), decisions.sum(axis=0)
+    if n < 2:
         raise Missing("one seed has nothing to differ from")
-    evidence = {
-        "share of the quadrant on which two seeds disagree, mean (bound: at least 0.05)": np.mean(
-            apart
-        ),
-        "lowest and highest": (min(apart), max(apart)),
-    }
-    return Judgement(bool(np.mean(apart) >= 0.05), evidence)
-
-
-def margin_matters(results: Results) -> Judgement:
-    wide, none = (at(results, "held_out_accuracy", c, 1024) for c in (A, PAPER))
-    change = paired_difference(none, wide)
-    evidence = {
-        "mean held-out accuracy, with and without a margin": (wide.mean(), none.mean()),
-        "without minus with (bound: interval above 0)": change,
-    }
-    return Judgement(change["95 % interval"][0] > 0, evidence)
-
-
-def step_is_a_pass(results: Results) -> Judgement:
-    a_pass, update = (at(results, "train_accuracy", c, 1).mean() for c in (A, UPDATES))
-    evidence = {
-        "mean training accuracy after one pass (bound: at least 0.9)": a_pass,
-        "mean training accuracy after one update (bound: at most 0.75)": update,
-    }
-    return Judgement(bool(a_pass >= 0.9 and update <= 0.75), evidence)
+    return float(np.mean(2 * positive * (n - positive)) / (n * (n - 1)))
 
 
 SEEDS = 20
@@ -177,83 +79,91 @@ study = Study(
             "quadrant-is-held-out",
             "No training point of setting A has two positive coordinates; all test points have.",
             "Figure 4",
-            quadrant_is_held_out,
+            all_of(
+                every_seed("trained_in_quadrant", setting="A").equals(0),
+                every_seed("tests_outside_quadrant").equals(0),
+            ),
             seeds=SEEDS,
         ),
         Claim(
             "first-step-enters-the-quadrant",
-            "After step 1 part of the held-out quadrant is negative, for most seeds.",
+            "After step 1 part of the held-out quadrant is negative, for more than {0:%} of seeds.",
             "Figure 5",
-            first_step_enters,
+            share(held_out(1, **A) < 1) > 0.5,
             seeds=SEEDS,
         ),
         Claim(
             "first-step-harms",
-            "Step 1 lowers held-out accuracy while it raises training accuracy (95 % intervals of "
-            "both paired changes on their side of 0).",
+            "Step 1 lowers held-out accuracy while it raises training accuracy, on average.",
             "Figure 5",
-            first_step_harms,
+            all_of(
+                mean(held_out(1, **A)) < mean(held_out(0, **A)),
+                mean(trained(1, **A)) > mean(trained(0, **A)),
+            ),
             seeds=SEEDS,
         ),
         Claim(
             "informative-input-harms",
             "After step 1 held-out accuracy is lower with X_2 informative (A) than with X_2 random "
-            "(B), from the same weights: the 95 % interval of the paired difference is below 0.",
+            "(B), from the same weights.",
             "Figure 5, control",
-            informative_input_harms,
+            paired(held_out(1), A, B) < 0,
             seeds=SEEDS,
         ),
         Claim(
             "training-points-are-learned",
-            "After 1024 steps mean training accuracy is at least 99 %.",
+            "After 1024 steps mean training accuracy is at least {0:%}.",
             "Figure 5",
-            training_points_are_learned,
+            mean(trained(1024, **A)) >= 0.99,
             seeds=SEEDS,
         ),
         Claim(
             "boundary-stays-wrong",
-            "After 1024 steps mean held-out accuracy is at most 90 %, and at least 80 % of seeds "
+            "After 1024 steps mean held-out accuracy is at most {0:%}, and at least {1:%} of seeds "
             "are below 99 %.",
             "Figures 5 and 6",
-            boundary_stays_wrong,
+            all_of(
+                mean(held_out(1024, **A)) <= 0.9,
+                share(held_out(1024, **A) < 0.99) >= 0.8,
+            ),
             seeds=SEEDS,
         ),
         Claim(
             "later-steps-repair-in-part",
-            "Mean held-out accuracy is lower after step 1 than after step 1024, by at least 0.2.",
+            "Mean held-out accuracy is lower after step 1 than after step 1024, by at least {0}.",
             "Figure 5",
-            later_steps_repair_in_part,
+            mean(held_out(1024, **A) - held_out(1, **A)) >= 0.2,
             seeds=SEEDS,
         ),
         Claim(
             "random-input-does-no-harm",
-            "With X_2 random (B) mean held-out accuracy is at least 99 % from step 8 on.",
+            "With X_2 random (B) mean held-out accuracy is at least {0:%} from step 8 on.",
             "Figure 5, control",
-            random_input_does_no_harm,
+            all_of(mean(held_out(step, **B)) >= 0.99 for step in SHOWN if step >= 8),
             seeds=SEEDS,
         ),
         Claim(
             "seeds-differ",
-            "Different seeds end with different boundaries: two of them disagree on at least 5 % "
+            "Different seeds end with different boundaries: two of them disagree on at least {0:%} "
             "of the held-out quadrant, on average.",
             "Figure 6",
-            seeds_differ,
+            statistic(disagreement, **A) >= 0.05,
             seeds=SEEDS,
         ),
         Claim(
             "margin-matters",
             "Without a margin between the classes (the paper's coordinates) held-out accuracy ends "
-            "higher: the 95 % interval of the paired difference is above 0.",
+            "higher.",
             "Section 6",
-            margin_matters,
+            paired(held_out(1024), PAPER, A) > 0,
             seeds=SEEDS,
         ),
         Claim(
             "a-step-is-a-pass",
             "The loss is low from step 1 on, as the paper says, if a step is a pass: mean training "
-            "accuracy is then at least 90 %, and at most 75 % if it is an update.",
+            "accuracy is then at least {0:%}, and at most {1:%} if it is an update.",
             "Section 6",
-            step_is_a_pass,
+            all_of(mean(trained(1, **A)) >= 0.9, mean(trained(1, **UPDATES)) <= 0.75),
             seeds=SEEDS,
         ),
     ),

@@ -1,19 +1,26 @@
 """Figures 9 and 10: fixed directions, true directions, and the number of modules."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
-    Missing,
     Preset,
+    Quantity,
     Results,
     Source,
+    Statement,
     Study,
+    all_of,
     figures,
+    for_all,
     grid,
-    paired_difference,
+    mean,
+    per_seed,
+    ranked,
 )
 
 from . import DOCUMENT
@@ -25,84 +32,45 @@ FEW = 3
 """k = m in the comparison of numbers of modules."""
 
 
-def by_method(results: Results) -> Results:
-    """The trials of Figure 9: the default number of modules."""
-    return results.where(modules=0)
+OF_FIGURE_9: dict[str, Any] = {"modules": 0}
+"""The default number of modules."""
+OF_FIGURE_10: dict[str, Any] = {"k": FEW, "method": "kernel"}
 
 
-def by_modules(results: Results) -> dict[int, np.ndarray]:
-    """Test losses of Figure 10 by number of modules."""
-    trials = results.where(k=FEW, method="kernel")
-    return {K: trials.metric("test_loss", modules=K) for K in trials.values("modules") if K}
+def loss(method: str, k: int) -> Quantity:
+    """Test loss of a method in Figure 9."""
+    return per_seed("test_loss", method=method, k=k, **OF_FIGURE_9)
 
 
-def loss(results: Results, method: str, k: int) -> np.ndarray:
-    return by_method(results).metric("test_loss", method=method, k=k)
+def at_end(method: str, of: Callable[[list[int]], int]) -> Quantity:
+    """Test loss of a method at the smallest or the largest dimension of Figure 9."""
+
+    def read(results: Results) -> np.ndarray:
+        return loss(method, of(results.where(**OF_FIGURE_9).values("k")))(results)
+
+    return per_seed(read, f"test loss of {method} at {of.__name__} k = m")
 
 
-def dimensions(results: Results) -> list[int]:
-    return by_method(results).values("k")
-
-
-def means(results: Results) -> dict[str, dict[int, float]]:
-    return {
-        m: {k: loss(results, m, k).mean() for k in dimensions(results)}
-        for m in by_method(results).values("method")
-    }
-
-
-def fixed_is_worse(results: Results) -> Judgement:
-    mean = means(results)
-    holds = all(mean["kernel-fixed"][k] > mean["kernel"][k] for k in dimensions(results))
-    evidence = {m: mean[m] for m in ("kernel", "kernel-fixed")}
-    return Judgement(holds, {"mean test loss by k = m (bound: larger if fixed)": evidence})
-
-
-def true_wins_in_high_dimensions(results: Results) -> Judgement:
-    mean, k = means(results), max(dimensions(results))
-    evidence = {m: mean[m][k] for m in ("true", "kernel", "modular")}
-    holds = evidence["true"] < min(evidence["kernel"], evidence["modular"])
-    return Judgement(holds, {f"mean test loss at k = m = {k} (bound: lowest for true)": evidence})
-
-
-def trained_wins_in_low_dimensions(results: Results) -> Judgement:
-    mean, k = means(results), min(dimensions(results))
-    evidence = {m: mean[m][k] for m in ("kernel", "true")}
-    holds = evidence["kernel"] < evidence["true"]
-    return Judgement(holds, {f"mean test loss at k = m = {k} (bound: lower for kernel)": evidence})
-
-
-def kernel_lowers_the_loss(results: Results) -> Judgement:
-    found = {
-        k: paired_difference(loss(results, "kernel", k), loss(results, "modular", k))
-        for k in dimensions(results)
-    }
-    holds = all(f["95 % interval"][1] < 0 for f in found.values())
-    return Judgement(holds, {"kernel minus modular by k = m (bound: intervals below 0)": found})
-
-
-def more_modules_help(results: Results) -> Judgement:
-    mean = {K: v.mean() for K, v in by_modules(results).items()}
-    if not {1, FEW, 5 * FEW} <= set(mean):
-        raise Missing(f"no losses with 1, {FEW} and {5 * FEW} modules")
-    holds = mean[1] > mean[FEW] > mean[5 * FEW]
-    bound = f"mean test loss by number of modules (bound: falls from 1 to {FEW} to {5 * FEW})"
-    return Judgement(holds, {bound: mean})
+def at_every_dimension(make: Callable[[int], Statement]) -> Statement:
+    """A statement at every dimension of Figure 9."""
+    return for_all("k", make, **OF_FIGURE_9)
 
 
 def draw_methods(results: Results):
     figure = figures.panels("", x="modules and dimensions, k = m", y="test loss", log_y=True)
+    ks = results.where(**OF_FIGURE_9).values("k")
     for color, method in enumerate(METHODS):
-        ks = dimensions(results)
-        values = [loss(results, method, k) for k in ks]
+        values = [loss(method, k)(results) for k in ks]
         figures.add_points(figure, ks, values, TITLES[method], color=color)
     return figure
 
 
 def draw_modules(results: Results):
     figure = figures.panels("", x="modules K of the network", y="test loss", log_x=True, log_y=True)
-    found = by_modules(results)
-    figures.add_points(figure, list(found), list(found.values()), TITLES["kernel"])
+    trials = results.where(**OF_FIGURE_10)
+    numbers = [K for K in trials.values("modules") if K]
+    values = [trials.metric("test_loss", modules=K) for K in numbers]
+    figures.add_points(figure, numbers, values, TITLES["kernel"])
     return figure
 
 
@@ -159,14 +127,17 @@ study = Study(
             "The mean test loss is larger if kernel directions stay fixed during task training, at "
             "every dimension.",
             "Figure 9",
-            fixed_is_worse,
+            at_every_dimension(lambda k: mean(loss("kernel-fixed", k)) > mean(loss("kernel", k))),
             seeds=5,
         ),
         Claim(
             "true-directions-win-in-high-dimensions",
             "At the largest k = m true, fixed directions have the lowest mean test loss.",
             "Figure 9",
-            true_wins_in_high_dimensions,
+            all_of(
+                mean(at_end("true", max)) < mean(at_end(other, max))
+                for other in ("kernel", "modular")
+            ),
             seeds=5,
         ),
         Claim(
@@ -174,22 +145,22 @@ study = Study(
             "At the smallest k = m kernel directions that learn have a lower mean test loss than "
             "true, fixed ones.",
             "Figure 9",
-            trained_wins_in_low_dimensions,
+            mean(at_end("kernel", min)) < mean(at_end("true", min)),
             seeds=5,
         ),
         Claim(
             "kernel-directions-lower-the-loss",
-            "Kernel directions lower the test loss of modular networks at every dimension: the "
-            "95 % interval of the paired difference is below 0.",
+            "Kernel directions lower the test loss of modular networks, on the same targets, at "
+            "every dimension.",
             "Section 4.3",
-            kernel_lowers_the_loss,
+            at_every_dimension(lambda k: mean(loss("kernel", k)) < mean(loss("modular", k))),
             seeds=5,
         ),
         Claim(
             "more-modules-help",
             "With kernel directions the mean test loss falls from K = 1 module to K = k to K = 5k.",
             "Figure 10",
-            more_modules_help,
+            ranked("test_loss", [{"modules": K} for K in (1, FEW, 5 * FEW)], **OF_FIGURE_10),
             seeds=5,
         ),
     ),

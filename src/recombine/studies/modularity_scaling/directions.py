@@ -6,115 +6,43 @@ from recombine import probes
 from recombine.lab import (
     Claim,
     Figure,
-    Judgement,
     Preset,
+    Quantity,
     Results,
     Source,
     Study,
+    all_of,
     figures,
     grid,
-    paired_difference,
+    mean,
+    per_seed,
+    ratio,
 )
 
 from . import DOCUMENT
 from .sine_trial import TITLES, Config, trial
 
-CLOSER = 0.08
-"""Smallest gain in similarity of kernel directions before task training."""
-WORSE = 1.5
-"""Smallest ratio of the monolithic to the modular loss."""
-BETTER = 0.3
-"""Largest ratio of the loss with true directions to that of modular networks."""
 METHODS = ("monolithic", "monolithic-long", "modular", "kernel", "true")
 
-
-def losses(results: Results) -> dict[str, np.ndarray]:
-    """The test loss of every method, one value per seed."""
-    return {m: results.metric("test_loss", method=m) for m in results.values("method")}
+RANDOM, KERNEL = {"method": "modular"}, {"method": "kernel"}
 
 
-def similarity(results: Results, method: str, when: str = "") -> np.ndarray:
-    return results.metric(f"similarity{when}", method=method)
+def kernel_minus_random(metric: str) -> Quantity:
+    """Modular networks with kernel directions minus those with random ones, on the same targets."""
+    return per_seed(metric, **KERNEL) - per_seed(metric, **RANDOM)
 
 
-def closer_before_training(results: Results) -> Judgement:
-    kernel, random = (similarity(results, m, "_at_start") for m in ("kernel", "modular"))
-    gain = paired_difference(kernel, random)
-    evidence = {
-        "kernel directions": kernel.mean(),
-        "random directions": random.mean(),
-        "chance": probes.chance_similarity(results.values("k")[0], results.values("k")[0]),
-        f"gain (bound: at least {CLOSER:g})": gain,
-    }
-    return Judgement(gain["paired difference"] >= CLOSER, evidence)
+def loss(method: str) -> Quantity:
+    """Test loss of a method."""
+    return per_seed("test_loss", method=method)
 
 
-def closer_after_training(results: Results) -> Judgement:
-    gains = {
-        name: paired_difference(*(similarity(results, m, when) for m in ("kernel", "modular")))
-        for name, when in (("before", "_at_start"), ("after", ""))
-    }
-    holds = gains["after"]["95 % interval"][0] > 0
-    return Judgement(holds, {"gain of kernel directions (bound: interval above 0 after)": gains})
-
-
-def gap_grows(results: Results) -> Judgement:
-    start, end = (
-        similarity(results, "kernel", when) - similarity(results, "modular", when)
-        for when in ("_at_start", "")
-    )
-    growth = paired_difference(end, start)
-    evidence = {"gap before": start.mean(), "gap after": end.mean(), "growth (bound: > 0)": growth}
-    return Judgement(growth["paired difference"] > 0, evidence)
-
-
-def rule_finds_more_than_training(results: Results) -> Judgement:
-    order = {
-        "random": similarity(results, "modular", "_at_start").mean(),
-        "random, trained": similarity(results, "modular").mean(),
-        "kernel, untrained": similarity(results, "kernel", "_at_start").mean(),
-    }
-    values = list(order.values())
-    return Judgement(values == sorted(values), {"similarity (bound: increasing)": order})
-
-
-def mean_losses(results: Results) -> dict[str, float]:
-    return {m: v.mean() for m, v in losses(results).items()}
-
-
-def monolithic_ratios(results: Results) -> dict[str, float]:
-    """Ratios of the mean loss of monolithic networks to that of modular ones."""
-    mean = mean_losses(results)
-    return {
-        f"{one} / {other}": mean[one] / mean[other]
-        for one in ("monolithic", "monolithic-long")
-        for other in ("modular", "kernel")
-    }
-
-
-def monolithic_is_worse(results: Results) -> Judgement:
-    ratios = monolithic_ratios(results)
-    bound = f"ratios (bound: above {WORSE:g})"
-    evidence = {"mean test loss": mean_losses(results), bound: ratios}
-    return Judgement(min(ratios.values()) > WORSE, evidence)
-
-
-def true_is_better(results: Results) -> Judgement:
-    mean = mean_losses(results)
-    ratio = mean["true"] / mean["modular"]
-    evidence = {"mean test loss": mean, f"true / modular (bound: below {BETTER:g})": ratio}
-    return Judgement(ratio < BETTER, evidence)
-
-
-def kernel_lowers_the_loss(results: Results) -> Judgement:
-    loss = losses(results)
-    found = paired_difference(loss["kernel"], loss["modular"])
-    evidence = {
-        "kernel": loss["kernel"].mean(),
-        "modular": loss["modular"].mean(),
-        "kernel minus modular (bound: interval below 0)": found,
-    }
-    return Judgement(found["95 % interval"][1] < 0, evidence)
+MONOLITHIC_OVER_MODULAR = tuple(
+    ratio(loss(one), loss(other))
+    for one in ("monolithic", "monolithic-long")
+    for other in ("modular", "kernel")
+)
+"""Mean loss of monolithic networks over that of modular ones."""
 
 
 def draw_similarity(results: Results):
@@ -158,7 +86,7 @@ def draw_embedding(results: Results):
 def draw_losses(results: Results):
     figure = figures.panels("", x="", y="test loss", log_y=True)
     for color, method in enumerate(results.values("method")):
-        values = [results.metric("test_loss", method=method)]
+        values = [loss(method)(results)]
         figures.add_points(
             figure, [TITLES[method]], values, TITLES[method], color=color, line=False
         )
@@ -169,11 +97,9 @@ def draw_losses(results: Results):
 
 def draw_pairs(results: Results):
     figure = figures.panels("", x="test loss, modular", y="test loss, kernel directions")
-    loss = losses(results)
-    figures.add_points(
-        figure, loss["modular"], [[v] for v in loss["kernel"]], "a target", line=False
-    )
-    ends = np.array([0.0, max(loss["modular"].max(), loss["kernel"].max())])
+    modular, kernel = loss("modular")(results), loss("kernel")(results)
+    figures.add_points(figure, modular, [[v] for v in kernel], "a target", line=False)
+    ends = np.array([0.0, max(modular.max(), kernel.max())])
     figures.add_theory(figure, ends, ends, "equal")
     return figure
 
@@ -229,24 +155,25 @@ study = Study(
         Claim(
             "kernel-directions-are-closer",
             "Before any task training kernel directions are closer to the true ones than random "
-            "directions, by at least 0.08 in mean similarity.",
+            "directions, by at least {0} in mean similarity.",
             "Figure 5",
-            closer_before_training,
+            mean(kernel_minus_random("similarity_at_start")) >= 0.08,
             seeds=5,
         ),
         Claim(
             "they-stay-closer",
             "After task training kernel directions are still closer to the true ones than random "
-            "directions: the 95 % interval of the paired difference is above 0.",
+            "directions.",
             "Figure 5",
-            closer_after_training,
+            mean(kernel_minus_random("similarity")) > 0,
             seeds=5,
         ),
         Claim(
             "training-widens-the-gap",
             "The gap in similarity is larger after task training than before, on average.",
             "Figure 5",
-            gap_grows,
+            mean(kernel_minus_random("similarity"))
+            > mean(kernel_minus_random("similarity_at_start")),
             seeds=5,
         ),
         Claim(
@@ -254,31 +181,33 @@ study = Study(
             "Similarity increases from random directions to random ones after training, to kernel "
             "directions before training, on average.",
             "Figure 11",
-            rule_finds_more_than_training,
+            all_of(
+                mean("similarity", **RANDOM) > mean("similarity_at_start", **RANDOM),
+                mean("similarity_at_start", **KERNEL) > mean("similarity", **RANDOM),
+            ),
             seeds=5,
         ),
         Claim(
             "monolithic-is-worse",
-            "The mean test loss of monolithic networks is more than 1.5 times that of modular "
+            "The mean test loss of monolithic networks is more than {0} times that of modular "
             "ones, with random and with kernel directions, also with ten times the steps.",
             "Section 4.3",
-            monolithic_is_worse,
+            all_of(times > 1.5 for times in MONOLITHIC_OVER_MODULAR),
             seeds=5,
         ),
         Claim(
             "true-directions-are-better",
-            "With true directions the mean test loss is less than 0.3 times that of modular "
+            "With true directions the mean test loss is less than {0} times that of modular "
             "networks.",
             "Appendix E.3",
-            true_is_better,
+            ratio(loss("true"), loss("modular")) < 0.3,
             seeds=5,
         ),
         Claim(
             "kernel-directions-lower-the-loss",
-            "Kernel directions lower the test loss of modular networks: the 95 % interval of the "
-            "paired difference is below 0.",
+            "Kernel directions lower the test loss of modular networks, on the same targets.",
             "Section 4.3",
-            kernel_lowers_the_loss,
+            mean(kernel_minus_random("test_loss")) < 0,
             seeds=5,
         ),
     ),

@@ -96,14 +96,20 @@ def train_on(n: int, config: Config, given: Problem, keys: Streams, recorder: Re
     return float(seen["test_loss"][-1])
 
 
-def log2_samples(results: Results, eps: float, **condition) -> np.ndarray:
-    """log2 of the number of samples needed, one value per seed; a bound if censored."""
-    return results.metric(f"log2_n_{eps:g}", **condition)
+def log2_samples(results: Results, eps: float | None = None, **condition) -> np.ndarray:
+    """log2 of the number of samples needed, one value per seed; a bound if censored.
+
+    `eps` is the loss to reach; by default the first.
+    """
+    return results.metric(f"log2_n_{first_eps(results) if eps is None else eps:g}", **condition)
 
 
-def censored(results: Results, eps: float, **condition) -> dict[str, int]:
-    """Number of searches that ended at a bound."""
-    return {
-        word: int(results.metric(f"{word}_{eps:g}", **condition).sum())
-        for word in ("never", "always")
-    }
+def censored(results: Results) -> np.ndarray:
+    """Whether the search for the first loss ended at a bound, one value per seed."""
+    eps = first_eps(results)
+    return results.metric(f"never_{eps:g}") + results.metric(f"always_{eps:g}")
+
+
+def first_eps(results: Results) -> float:
+    """The first of the losses to reach."""
+    return results.values("eps")[0][0]

@@ -10,26 +10,32 @@ from recombine.lab import (
     Beside,
     Claim,
     Figure,
-    Judgement,
     Missing,
     Preset,
+    Quantity,
     Results,
     Source,
     Study,
+    all_of,
+    exact,
     figures,
+    for_all,
     grid,
+    mean,
+    per_seed,
+    rank_correlation,
+    ratio,
     reference,
+    statistic,
 )
 from recombine.lab.study import canonical
 
 from . import DOCUMENT
-from .closed_form_values import DIMENSIONS, SAMPLES
+from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES
 from .sine_trial import Config, trial
 
 PUBLISHED = (1.15, 1.57, 0.85)
 """c, Omega and alpha of the paper."""
-NONE = 0.05
-"""A training loss below this counts as zero."""
 CLIP = 6
 """Predictions above this value are drawn at it."""
 
@@ -49,7 +55,7 @@ AXES: dict[str, tuple[tuple[str, ...], Callable[[dict], Any], Callable[[dict], b
 shows."""
 
 
-class Trend(NamedTuple):
+class Line(NamedTuple):
     """Losses along one axis, averaged over all settings that occur with each of its values."""
 
     places: np.ndarray
@@ -64,7 +70,7 @@ class Trend(NamedTuple):
         return self.losses.mean(axis=0)
 
 
-def trend(results: Results, axis: str, loss: str) -> Trend:
+def losses_along(results: Results, axis: str, loss: str) -> Line:
     """The `loss`, train or test, along an axis of Figure 2."""
     varied, place_of, shown = AXES[axis]
     settings: dict[str, dict[Any, list]] = {}
@@ -89,7 +95,7 @@ def trend(results: Results, axis: str, loss: str) -> Trend:
         cells = [[found[place][0].config for place in places] for found in complete]
         return predictions(cells, loss, *constants).mean(axis=0)
 
-    return Trend(np.array(places), np.stack([by_seed(p) for p in places], axis=1), predicted)
+    return Line(np.array(places), np.stack([by_seed(p) for p in places], axis=1), predicted)
 
 
 def predictions(configs, loss: str, c: float, Omega: float, alpha: float) -> np.ndarray:
@@ -140,121 +146,71 @@ def constant_by_seed(index: int) -> Callable[[Results], np.ndarray]:
     return ours
 
 
-def labelled(trend: Trend) -> dict[str, float]:
-    return dict(zip(map(str, trend.places), trend.mean, strict=True))
+def at(axis: str, place: int, loss: str = "test") -> Quantity:
+    """The loss at a place of an axis."""
+
+    def read(results: Results) -> np.ndarray:
+        found = losses_along(results, axis, loss)
+        return found.losses[:, index(found, place)]
+
+    return per_seed(read, f"{loss} loss at {axis} = {place}")
 
 
-def modules_do_not_matter(results: Results) -> Judgement:
-    from scipy.stats import spearmanr
-
-    by_k = trend(results, "k", "test")
-    rho, ratio = float(spearmanr(by_k.places, by_k.mean)[0]), by_k.mean.max() / by_k.mean.min()
-    evidence = {
-        "mean test loss by k": labelled(by_k),
-        "Spearman's rho (bound: below 0.6 in size)": rho,
-        "largest over smallest (bound: below 1.8)": ratio,
-    }
-    return Judgement(bool(abs(rho) < 0.6 and ratio < 1.8), evidence)
+def index(found: Line, place: int) -> int:
+    """Where a place is among those of a line."""
+    if place not in found.places:
+        raise Missing(f"no losses at {place}, only at {', '.join(map(str, found.places))}")
+    return list(found.places).index(place)
 
 
-def grows_with_dimension(results: Results) -> Judgement:
-    by_m = trend(results, "m", "test")
-    at = dict(zip(by_m.places.tolist(), by_m.mean, strict=True))
-    ratio = at[max(at)] / at[min(at)]
-    evidence = {
-        "mean test loss by m (bound: increasing)": labelled(by_m),
-        "largest m over smallest (bound: at least 1.5)": ratio,
-    }
-    return Judgement(bool(np.all(np.diff(by_m.mean) > 0) and ratio >= 1.5), evidence)
+def step_to(m: int) -> Quantity:
+    """The step of the test loss to one m from that before it."""
+
+    def read(results: Results) -> np.ndarray:
+        found = losses_along(results, "m", "test")
+        last = index(found, m)
+        return found.losses[:, last] - found.losses[:, last - 1]
+
+    return per_seed(read, f"step of the test loss to m = {m}")
 
 
-def grows_ever_more_slowly(results: Results) -> Judgement:
-    by_m = trend(results, "m", "test")
-    at = dict(zip(by_m.places.tolist(), by_m.mean, strict=True))
-    early, late = at[6] - at[3], at[9] - at[6]
-    return Judgement(
-        bool(late < early),
-        {"loss(6) − loss(3)": early, "loss(9) − loss(6) (bound: smaller)": late},
-    )
+def over_theory(n: int, of: Callable[[np.ndarray, int], float], words: str) -> Quantity:
+    """The test loss at n over a prediction with the constants of the paper."""
+
+    def read(results: Results) -> np.ndarray:
+        found = losses_along(results, "n", "test")
+        here = index(found, n)
+        return found.losses[:, here] / of(found.predicted(*PUBLISHED), here)
+
+    return per_seed(read, f"test loss at n = {n} over {words}")
 
 
-def peaks_at_the_threshold(results: Results) -> Judgement:
-    by_p = trend(results, "p", "test")
-    peak = int(by_p.places[np.argmax(by_p.mean)])
-    evidence = {"mean test loss by p′": labelled(by_p), "peak (bound: 1153)": peak}
-    return Judgement(peak == 1153, evidence)
+def rank_along_modules(results: Results) -> float:
+    """Spearman's rank correlation of the mean test loss with k."""
+    by_k = losses_along(results, "k", "test")
+    return rank_correlation(by_k.places, by_k.mean)
 
 
-def double_descent(results: Results) -> Judgement:
-    by_n = trend(results, "n", "test")
-    at = dict(zip(by_n.places.tolist(), by_n.mean, strict=True))
-    variance = results.where(n=1000).metric("target_variance").mean()
-    evidence = {
-        "mean test loss by n": labelled(by_n),
-        "loss at 100 and 1000 over the variance of targets (bound: above 1.5)": (
-            at[100] / variance, at[1000] / variance,
-        ),
-        "loss at 10000 over that at 1000 (bound: below 0.5)": at[10_000] / at[1000],
-    }  # fmt: skip
-    high = min(at[100], at[1000]) > 1.5 * variance
-    return Judgement(bool(high and at[10_000] < 0.5 * at[1000]), evidence)
+def largest_over_smallest(results: Results) -> float:
+    """The ratio of mean test losses over k."""
+    means = losses_along(results, "k", "test").mean
+    return float(means.max() / means.min())
 
 
-def few_samples_are_fitted(results: Results) -> Judgement:
-    train = trend(results, "n", "train")
-    few = train.mean[train.places <= 500]
-    evidence = {
-        "mean training loss by n": labelled(train),
-        f"largest for n ≤ 500 (bound: below {NONE:g})": few.max(),
-    }
-    return Judgement(bool(few.max() < NONE), evidence)
-
-
-def many_samples_generalize(results: Results) -> Judgement:
-    train, test = (trend(results, "n", loss) for loss in ("train", "test"))
-    gaps = (test.mean - train.mean)[train.places >= 10_000]
-    words = "test minus training loss for n ≥ 10000 (bound: within 0.15)"
-    return Judgement(bool(np.abs(gaps).max() < 0.15), {words: gaps})
-
-
-def worse_than_theory_with_few_samples(results: Results) -> Judgement:
-    by_n = trend(results, "n", "test")
-    measured, theirs = by_n.mean[0], by_n.predicted(*PUBLISHED)[0]
-    evidence = {
-        f"test loss at n = {by_n.places[0]}": measured,
-        "predicted": theirs,
-        "ratio (bound: at least 2)": measured / theirs,
-    }
-    return Judgement(bool(measured >= 2 * theirs), evidence)
-
-
-def lower_peak_than_theory(results: Results) -> Judgement:
-    by_n = trend(results, "n", "test")
-    measured, theirs = by_n.mean.max(), by_n.predicted(*PUBLISHED).max()
-    evidence = {
-        "largest test loss over n": measured,
-        "predicted": theirs,
-        "ratio (bound: at most 0.2)": measured / theirs,
-    }
-    return Judgement(bool(measured <= 0.2 * theirs), evidence)
-
-
-def theory_is_fitted(results: Results) -> Judgement:
+def residual_of_dimension(results: Results) -> float:
+    """The residual of the fit minus that of a theory without dimension."""
     configs, losses = conditions_of(results)
     measured = losses.mean(axis=1)
-    found = fit(configs, measured)
     shape = predictions(configs, "train", 1.0, 1.0001, 1.0)
     c = np.sum(shape * measured) / np.sum(shape**2)
-    without = float(np.sqrt(np.mean((c * shape - measured) ** 2)))
+    return fit(configs, measured).residual - float(np.sqrt(np.mean((c * shape - measured) ** 2)))
+
+
+def planted_constants_miss_by(results: Results) -> np.ndarray:
+    """Relative errors of constants that are fitted to their own predictions."""
+    configs, _ = conditions_of(results)
     planted = fit(configs, predictions(configs, "train", *PUBLISHED))
-    off = np.abs(np.array(planted[:3]) / PUBLISHED - 1).max()
-    evidence = {
-        "c, Omega, alpha": found[:3],
-        "residual": found.residual,
-        "with Omega = 1.0001 and alpha = 1 (bound: larger)": without,
-        "planted constants are recovered to (bound: 2 %)": off,
-    }
-    return Judgement(bool(found.residual < without and off < 0.02), evidence)
+    return np.abs(np.array(planted[:3]) / PUBLISHED - 1)
 
 
 def draw_trends(results: Results):
@@ -265,7 +221,7 @@ def draw_trends(results: Results):
     constants = fitted_constants(results)
     for panel, axis in enumerate(AXES):
         for color, loss in enumerate(("train", "test")):
-            found = trend(results, axis, loss)
+            found = losses_along(results, axis, loss)
             figures.add_points(
                 figure, found.places, [*found.losses.T], loss, color=color, panel=panel
             )
@@ -296,6 +252,8 @@ def draw_fit(results: Results):
 BASE = {"width": 32, "layers": 2}
 """1153 parameters: three linear layers of width 32."""
 NETWORKS = tuple({"width": w, "layers": L} for w in (8, 32, 128) for L in (2, 4, 6))
+RIVALS = tuple(p for p in PARAMETERS[:7] if p != 1153)
+"""The other numbers of parameters of preset laptop."""
 LAPTOP = (
     *grid(k=DIMENSIONS, n=(500, 2000, 5000)),
     *grid(m=(2, 3, 6, 9), n=(500, 2000, 5000)),
@@ -346,67 +304,104 @@ study = Study(
         Claim(
             "modules-do-not-matter",
             "The test loss has no trend in the number k of modules: Spearman's rho of the means is "
-            "below 0.6 in size, and the largest less than 1.8 times the smallest.",
+            "below {0} in size, and the largest less than {1} times the smallest.",
             "Figure 2, loss against k",
-            modules_do_not_matter,
+            all_of(
+                statistic(rank_along_modules).near(0, 0.6),
+                statistic(largest_over_smallest) < 1.8,
+            ),
         ),
         Claim(
             "grows-with-dimension",
-            "The test loss increases with m, from the smallest to the largest by at least half.",
+            "The test loss increases with m, and is at least {1} times as large at m = 9 as at "
+            "m = 2.",
             "Figure 2, loss against m",
-            grows_with_dimension,
+            all_of(
+                for_all(
+                    "m",
+                    lambda m: mean(step_to(m)) > 0,
+                    among=lambda results, m: m > results.values("m")[0],
+                ),
+                ratio(at("m", 9), at("m", 2)) >= 1.5,
+            ),
         ),
         Claim(
             "grows-ever-more-slowly",
             "The test loss grows less from m = 6 to 9 than from 3 to 6.",
             "Figure 2, loss against m",
-            grows_ever_more_slowly,
+            mean(at("m", 9) - at("m", 6)) < mean(at("m", 6) - at("m", 3)),
         ),
         Claim(
             "peaks-at-the-threshold",
-            "With n = 1000 samples the test loss over parameters peaks at p′ = 1153.",
+            "With n = 1000 samples the test loss over parameters (97 to 16,897) peaks at "
+            "p′ = 1153.",
             "Figure 2, loss against p",
-            peaks_at_the_threshold,
+            all_of(mean(at("p", 1153)) > mean(at("p", p)) for p in RIVALS),
         ),
         Claim(
             "double-descent",
-            "The test loss at n = 100 and at 1000 is above 1.5 times the variance of targets, and "
-            "at n = 10,000 below half of that at 1000.",
+            "The test loss at n = 100 and at 1000 is above {0} times the variance of targets, and "
+            "at n = 10,000 below {1} times that at 1000.",
             "Figure 2, loss against n",
-            double_descent,
+            all_of(
+                ratio(at("n", 100), per_seed("target_variance", n=1000)) > 1.5,
+                ratio(at("n", 1000), per_seed("target_variance", n=1000)) > 1.5,
+                ratio(at("n", 10_000), at("n", 1000)) < 0.5,
+            ),
         ),
         Claim(
             "few-samples-are-fitted",
-            "The training loss is about 0, below 0.05, for n ≤ 500.",
+            "The training loss is about 0, below {0}, for n ≤ 500.",
             "Figure 2, loss against n",
-            few_samples_are_fitted,
+            for_all(
+                "n",
+                lambda n: mean(at("n", n, "train")) < 0.05,
+                among=lambda results, n: n <= 500,
+            ),
         ),
         Claim(
             "many-samples-generalize",
-            "Training and test loss are within 0.15 of each other for n ≥ 10,000.",
+            "Training and test loss are within {0} of each other for n ≥ 10,000.",
             "Figure 2, loss against n",
-            many_samples_generalize,
+            for_all(
+                "n",
+                lambda n: mean(at("n", n) - at("n", n, "train")).near(0, 0.15),
+                among=lambda results, n: n >= 10_000,
+            ),
         ),
         Claim(
             "worse-than-theory-with-few-samples",
-            "The test loss at n = 100 is at least twice what the theory says with the paper's "
+            "The test loss at n = 100 is at least {0} times what the theory says with the paper's "
             "constants.",
             "Section 3.3, first discrepancy",
-            worse_than_theory_with_few_samples,
+            mean(over_theory(100, lambda predicted, here: predicted[here], "theory")) >= 2,
         ),
         Claim(
             "lower-peak-than-theory",
-            "The largest test loss over n is at most a fifth of what the theory says.",
+            "The largest test loss over n is at most {0} times what the theory says.",
             "Section 3.3, second discrepancy",
-            lower_peak_than_theory,
+            for_all(
+                "n",
+                lambda n: (
+                    mean(
+                        over_theory(
+                            n, lambda predicted, here: predicted.max(), "the peak of theory"
+                        )
+                    )
+                    <= 0.2
+                ),
+            ),
         ),
         Claim(
             "theory-is-fitted",
             "c, Omega and alpha fitted to training losses leave a smaller residual than a theory "
             "without dimension (Omega = 1.0001, alpha = 1); on these conditions, planted constants "
-            "are recovered to 2 %.",
+            "are recovered to {1:%}.",
             "Appendix E.2",
-            theory_is_fitted,
+            all_of(
+                statistic(residual_of_dimension) < 0,
+                exact(planted_constants_miss_by) < 0.02,
+            ),
         ),
     ),
     figures=(
