@@ -86,7 +86,7 @@ def test_a_trial_that_hangs_is_ended_at_its_limit_and_the_next_one_runs(tmp_path
     outcomes = [e.outcome for e in LocalEngine(1, 3.0).run(jobs) if isinstance(e, Finished)]
     assert time.monotonic() - started < 60
     assert [o.status for o in outcomes] == ["failed", "done"]
-    assert outcomes[0].reason == "it took longer than its limit of 3.0 s"
+    assert outcomes[0].reason == "it took longer than its limit of 3 s"
 
 
 def test_a_worker_that_holds_the_interpreter_ends_with_its_parent(tmp_path):
