@@ -29,6 +29,17 @@ from recombine.lab.memory import make_room
 
 PROGRAMS = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
 MOST_PROGRAM_BYTES = 1 << 30
+LONGEST = (
+    "studies/test_studies.py",
+    "lab/test_engine.py",
+    "conformance/test_models.py",
+    "conformance/test_rules.py",
+    "lab/test_hostile.py",
+    "lab/test_spec_runs.py",
+    "models/test_dnc.py",
+    "studies/test_meta_models.py",
+)
+"""Files that take long come first, so that both halves of the tests end together."""
 
 hypothesis.settings.register_profile("recombine", max_examples=40, deadline=None)
 hypothesis.settings.load_profile("recombine")
@@ -41,6 +52,13 @@ def pytest_configure(config):
         size = sum(file.stat().st_size for file in PROGRAMS.iterdir())
         if size > MOST_PROGRAM_BYTES:
             shutil.rmtree(PROGRAMS, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items):
+    """Sort files as `LONGEST` has them; the others follow in their own order."""
+    root = Path(__file__).parent
+    rank = {root / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 @pytest.fixture

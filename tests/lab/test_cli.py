@@ -1,24 +1,24 @@
-"""The command line, as users call it: real processes, exit codes, standard error."""
+"""The command line: exit codes, standard error, and some of it in processes of its own."""
 
 import json
-import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import recombine
 
 STUDY = str(Path(__file__).parent / "walk_study.py")
 
 
-def recombine(*words, **environment):
+def process(*words):
+    """A call as a user's."""
     return subprocess.run(
         [sys.executable, "-m", "recombine.cli", *map(str, words)],
         check=False,
         capture_output=True,
         text=True,
-        env=os.environ | environment,
         timeout=120,
     )
 
@@ -27,7 +27,7 @@ def recombine(*words, **environment):
 def store(tmp_path_factory):
     """A store in which the walk has been run at preset laptop."""
     folder = tmp_path_factory.mktemp("cli") / "store"
-    done = recombine("run", STUDY, "--store", folder)
+    done = process("run", STUDY, "--store", folder)
     assert done.returncode == 0, done.stderr
     assert "tests/walk" in done.stdout
     assert "1 holds, 1 fails" in done.stdout
@@ -43,7 +43,7 @@ def mistake(done):
 
 
 def test_claims_are_one_json_document(store):
-    done = recombine("claims", "--store", store, "--json")
+    done = process("claims", "--store", store, "--json")
     assert done.returncode == 0
     small, impossible = json.loads(done.stdout)["claims"]
     assert small["study"] == "tests/walk"
@@ -61,7 +61,7 @@ def test_the_environment_names_the_store(store):
 
 def test_a_failing_claim_is_an_error_only_if_asked(store):
     assert recombine("claims", "--store", store).returncode == 0
-    assert recombine("claims", "--store", store, "--strict").returncode == 1
+    assert process("claims", "--store", store, "--strict").returncode == 1
 
 
 def test_running_again_skips_what_is_done(store):
@@ -143,6 +143,10 @@ def test_a_mistake_is_one_clear_line(words, message, tmp_path):
     assert not (tmp_path / "store").exists()
 
 
+def test_a_mistake_is_all_that_a_process_says():
+    assert mistake(process("show", "nosuch")).startswith("recombine: no study 'nosuch'")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -215,7 +219,7 @@ def test_a_report_without_a_study_that_cannot_be_shown_is_exit_code_one(tmp_path
     report = ("report", "--store", tmp_path / "store", "--out", tmp_path / "out")
     assert recombine(*report).returncode == 0
     file.unlink()
-    done = recombine(*report)
+    done = process(*report)  # this process still has the module
     assert done.returncode == 1
     assert done.stderr == f"recombine: not shown: {file}: no file {file}\n"
     assert (tmp_path / "out" / "index.html").exists()

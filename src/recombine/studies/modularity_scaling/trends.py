@@ -272,7 +272,7 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=({"n": 100}, {"n": 1000}),
+            conditions=({"n": 100}, {"n": 300}, {"n": 1000}),
             settings={
                 "method": "monolithic",
                 "m": 7,
