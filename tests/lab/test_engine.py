@@ -14,6 +14,7 @@ from recombine.lab import LocalEngine, Store
 from recombine.lab.engine import Finished, Job, Started
 from recombine.lab.registry import load
 from recombine.lab.run import collect, execute, plan
+from recombine.lab.store import Outcome
 
 STUDY = str(Path(__file__).parent / "walk_study.py")
 
@@ -89,6 +90,16 @@ def test_a_run_killed_in_the_middle_goes_on_to_the_same_numbers(tmp_path):
     assert len(after) == 4
     assert before <= after
     assert not any((killed / "checkpoints").iterdir())
+
+
+def test_checkpoints_that_a_killed_run_left_of_a_finished_trial_are_removed(tmp_path):
+    with Store.create(tmp_path) as store:
+        trial = plan([STUDY], "smoke")[0].trials[0]
+        store.write(trial, Outcome("done", "", {"final": 1.0}, {}, None, 1, 1.0, 0.0, {}))
+        for name in (trial.id, "unfinished"):
+            (store.checkpoints(name) / "train").mkdir(parents=True)
+        execute([], store)
+        assert [path.name for path in store.checkpoints("").iterdir()] == ["unfinished"]
 
 
 def children(pid: int) -> list[int]:

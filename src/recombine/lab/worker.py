@@ -116,7 +116,7 @@ def perform(
         seconds=time.perf_counter() - started,
         compile_seconds=clock.seconds - compiled,
         provenance=provenance(),
-        networks=networks,
+        networks=networks if done else (),
     )
 
 
