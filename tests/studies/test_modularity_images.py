@@ -8,6 +8,7 @@ import pytest
 from made_up import judged, results
 
 from recombine.lab.claims import Missing
+from recombine.studies.modularity_scaling import combinations as combinations_study
 from recombine.studies.modularity_scaling import images_trial, projections
 from recombine.studies.modularity_scaling.images_trial import Config
 
@@ -118,6 +119,12 @@ def test_a_difference_of_which_seeds_disagree_is_not_an_advantage():
     assert evidence["mean"] > 0
     assert evidence["n"] == 5
     assert judgement.verdict == "undecided"
+
+
+def test_published_accuracies_are_shares_of_1():
+    ours = combinations_study.published("kernel")
+    assert (ours.value, ours.uncertainty) == pytest.approx((0.4990, 0.0015))
+    assert ours.metric == "test_accuracy"
 
 
 def test_a_claim_about_inputs_that_were_not_run_says_so():
