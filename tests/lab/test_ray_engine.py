@@ -1,0 +1,113 @@
+"""The engine on a cluster: the numbers of the local one, whatever happens to its machines."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("ray", reason="the Ray engine needs Ray: pip install 'recombine[ray]'")
+
+from ray.cluster_utils import Cluster
+
+from recombine.lab import LocalEngine, Store, UserError
+from recombine.lab.engine import Finished, Progressed, Started
+from recombine.lab.export import export_measurements
+from recombine.lab.ray_engine import RAY_SETTINGS, RayEngine
+from recombine.lab.run import execute, plan
+
+# Ray leaves sockets and files of its log to the interpreter's end.
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::FutureWarning")
+
+WALK = str(Path(__file__).parent / "walk_study.py")
+HOSTILE = str(Path(__file__).parent / "hostile_study.py")
+LONG = {"preset": "laptop", "seeds": 2, "assignments": ["steps=20000", "rate=0.1"]}
+"""Two trials that can be interrupted."""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two machines, of one core each, as far as Ray can tell."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in RAY_SETTINGS.items():
+            patch.setenv(name, value)
+        # A machine that is gone is missed sooner than after Ray's quarter of a minute.
+        quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
+        machines = Cluster(initialize_head=True, head_node_args=head)
+        machines.add_node(num_cpus=1)
+        yield machines
+        machines.shutdown()
+
+
+def carry_out(folder, study, engine, note=lambda event: None, **choices):
+    """All measurements, and how many trials have failed."""
+    plans = plan([study], **choices)
+    with Store.create(folder) as store:
+        failed = execute(plans, store, engine, note)
+        export_measurements(store, folder / "all.csv")
+    return (folder / "all.csv").read_bytes(), failed
+
+
+@pytest.fixture(scope="module")
+def long_walks(tmp_path_factory):
+    return carry_out(tmp_path_factory.mktemp("local"), WALK, LocalEngine(2), **LONG)
+
+
+def workers_of(machine) -> list[int]:
+    """The processes of our workers on a machine."""
+    raylet = machine.all_processes["raylet"][0].process.pid
+    children = Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split()
+    return [p for p in map(int, children)
+            if Path(f"/proc/{p}/cmdline").read_bytes().startswith(b"ray::RayWorker")]  # fmt: skip
+
+
+def test_two_machines_give_the_numbers_of_one(tmp_path, cluster):
+    study, choices = "neural-race/zero-shot", {"preset": "smoke"}
+    expected, _ = carry_out(tmp_path / "local", study, LocalEngine(2), **choices)
+    workers = set()
+
+    def note(event):
+        if isinstance(event, Started):
+            workers.add(event.worker)
+
+    engine = RayEngine(address=cluster.address)
+    found, failed = carry_out(tmp_path / "ray", study, engine, note, **choices)
+    assert (found, failed) == (expected, 0)
+    assert workers == {0, 1}
+    assert expected.count(b"\n") > 10
+
+
+@pytest.mark.parametrize("what", ["worker", "machine"])
+def test_what_a_dead_worker_or_machine_had_begun_goes_on_elsewhere(
+    tmp_path, cluster, long_walks, what, monkeypatch
+):
+    monkeypatch.setenv("RECOMBINE_CHECKPOINT_SECONDS", "0")
+    other = cluster.list_all_nodes()[-1]
+    starts: dict[str, list[int]] = {}
+    dead = []
+
+    def note(event):
+        if isinstance(event, Started):
+            starts.setdefault(event.trial.id, []).append(0)
+        if isinstance(event, Progressed) and starts[event.trial.id][-1] == 0:
+            starts[event.trial.id][-1] = event.step
+        kept = {path.parts[-3] for path in (tmp_path / "checkpoints").glob("*/*/*.ckpt")}
+        if not dead and len(kept) == 2:  # either machine has a trial to lose
+            if what == "worker":
+                dead.extend(workers_of(other))
+                os.kill(dead[0], signal.SIGKILL)
+            else:
+                dead.append(other)
+                cluster.remove_node(other, allow_graceful=False)
+
+    found, failed = carry_out(tmp_path, WALK, RayEngine(address=cluster.address), note, **LONG)
+    assert len(dead) == 1
+    assert (found, failed) == (long_walks[0], 0)
+    (begun,) = [steps for steps in starts.values() if len(steps) == 2]
+    assert begun[1] > begun[0]  # from its checkpoint
+    assert not any((tmp_path / "checkpoints").iterdir())
+    assert not [p for p in (tmp_path / "arrays").iterdir() if p.name.startswith(".")]
