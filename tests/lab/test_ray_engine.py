@@ -81,6 +81,56 @@ def test_two_machines_give_the_numbers_of_one(tmp_path, cluster):
     assert expected.count(b"\n") > 10
 
 
+def test_what_trials_do_to_their_process_is_recorded_and_the_others_go_on(tmp_path, cluster):
+    reasons = {}
+
+    def note(event):
+        if isinstance(event, Finished):
+            reasons[event.trial.config["act"]] = event.outcome.status, event.outcome.reason
+
+    acts = "nothing", "fork", "read", "raise_surrogate", "name_tuple", "orphan"
+    choices = {"assignments": [f"act={','.join(acts)}", "size=60"]}
+    engine = RayEngine(1, address=cluster.address)
+    _, failed = carry_out(tmp_path, HOSTILE, engine, note, **choices)
+    assert {act: status for act, (status, _) in reasons.items()} == {
+        "nothing": "done", "fork": "done", "read": "failed", "raise_surrogate": "failed",
+        "name_tuple": "failed", "orphan": "failed",
+    }  # fmt: skip
+    assert failed == 4
+    assert reasons["orphan"][1].startswith("its worker died 3 times")
+    assert r"half a pair: \ud800" in (tmp_path / "worker.log").read_text()
+
+
+def test_a_trial_that_hangs_is_ended_at_its_limit_and_the_next_one_runs(tmp_path, cluster):
+    outcomes = []
+
+    def note(event):
+        if isinstance(event, Finished):
+            outcomes.append((event.trial.config["act"], event.outcome.reason))
+
+    choices = {"assignments": ["act=hold,nothing", "size=600"]}
+    carry_out(tmp_path, HOSTILE, RayEngine(1, 1.5, cluster.address), note, **choices)
+    assert outcomes == [("hold", "it took longer than its limit of 1.5 s"), ("nothing", "")]
+
+
+def test_checkpoints_go_to_a_folder_that_all_machines_have(tmp_path, cluster, monkeypatch):
+    monkeypatch.setenv("RECOMBINE_CHECKPOINT_SECONDS", "0")
+    common = tmp_path / "common"
+    seen = set()
+
+    def note(event):
+        seen.update(path.parts[-3] for path in common.glob("*/*/*.ckpt"))
+        assert not (tmp_path / "store" / "checkpoints").exists()
+
+    engine = RayEngine(address=cluster.address, checkpoints=common)
+    choices = {"seeds": 1, "assignments": ["rate=0.1"]}
+    _, failed = carry_out(tmp_path / "store", WALK, engine, note, **choices)
+    assert failed == 0
+    assert len(seen) == 1
+    assert not any(common.iterdir())
+
+
+# Last, since a machine of the cluster dies in it.
 @pytest.mark.parametrize("what", ["worker", "machine"])
 def test_what_a_dead_worker_or_machine_had_begun_goes_on_elsewhere(
     tmp_path, cluster, long_walks, what, monkeypatch

@@ -4,6 +4,7 @@ import logging
 import math
 import os
 import shutil
+import socket
 import tempfile
 import time
 from collections import Counter
@@ -47,10 +48,12 @@ OBJECT_BYTES = 128 << 20
 
 RAY_SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # what it says otherwise is of no use here
-    "RAY_worker_niceness": "0",  # workers are what this machine is for, as with the local engine
+    "RAY_worker_niceness": "0",  # as with the local engine
+    # What Ray says of workers and of accelerators is of no use beside our progress.
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-"""For a cluster of our own."""
+"""Unless the user has set others. Ray reads them when it is imported."""
 
 
 class RayEngine:
@@ -79,8 +82,8 @@ class RayEngine:
         ray = _ray()
         if ray.is_initialized():
             raise UserError("Ray runs in this process already: call ray.shutdown() before")
-        if address is not None and "://" in address:
-            raise UserError(f"--address {address}: write HOST:PORT, or auto")
+        if address is not None:
+            _check_address(address)
         self._most = workers
         self._time_limit = time_limit
         self._address = address
@@ -100,6 +103,8 @@ class RayEngine:
 
 
 def _ray() -> Any:
+    for name, value in RAY_SETTINGS.items():
+        os.environ.setdefault(name, value)
     try:
         import ray
     except ImportError:
@@ -107,6 +112,27 @@ def _ray() -> Any:
             "--engine ray: Ray is not installed: run pip install 'recombine[ray]'"
         ) from None
     return ray
+
+
+def _check_address(address: str) -> None:
+    """Refuse an address at which nobody listens: Ray would try to reach it forever."""
+    place = address
+    if address == "auto":  # where Ray itself looks
+        current = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")
+        with suppress(OSError):
+            place = current.read_text().strip()
+        place = os.environ.get("RAY_ADDRESS") or place
+    host, _, port = place.rpartition(":")
+    remedy = "start one with ray start --head, or leave the address out for this machine alone"
+    if place == "auto":
+        raise UserError(f"--address auto: this machine belongs to no Ray cluster: {remedy}")
+    if not host or not port.isdecimal() or "/" in host:
+        raise UserError(f"--address {address}: write HOST:PORT, or auto")
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"no Ray cluster answers at {place} ({reason}): {remedy}") from None
 
 
 @contextmanager
@@ -138,8 +164,6 @@ def _cluster(address: str | None, cores: int, jobs: Sequence[Job]) -> Iterator[b
                 "object_store_memory": OBJECT_BYTES,
                 "_temp_dir": str(folder / "ray"),
             }
-        for name, value in RAY_SETTINGS.items():
-            os.environ.setdefault(name, value)
         try:
             ray.init(
                 log_to_driver=False,

@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from .files import use_copies
 from .memory import make_room
 from .scratch import scratch
 from .study import Trial
-from .worker import CompileClock, carry_out
+from .worker import CompileClock, carry_out, end_with
 
 NEWS_SECONDS = 0.2
 """How long news is gathered before it is sent."""
@@ -83,6 +84,7 @@ class RayWorker:
         self._sent: set[Path] = set()
         self._clock = CompileClock()
         self._shape = ""
+        _keep_from_forks(_sockets())
 
     def ready(self) -> None:
         """Returns once the worker has started."""
@@ -152,6 +154,29 @@ class RayWorker:
                 new.append(File(str(path.relative_to(self._folder)), path.read_bytes()))
         self._sent = set(last.values())
         return new
+
+
+def _sockets() -> list[int]:
+    """The connections that this process has."""
+    found = []
+    for descriptor in map(int, os.listdir("/dev/fd")):
+        with suppress(OSError):  # that of the listing itself
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                found.append(descriptor)
+    return found
+
+
+def _keep_from_forks(descriptors: Sequence[int]) -> None:
+    """Forks end with this process, and give these up: else nobody would notice its end."""
+    void, worker = os.open(os.devnull, os.O_RDWR), os.getpid()
+
+    def give_up() -> None:
+        if os.getppid() == worker:
+            end_with(worker)
+        for descriptor in descriptors:
+            os.dup2(void, descriptor, inheritable=False)
+
+    os.register_at_fork(after_in_child=give_up)
 
 
 class _Printed(io.TextIOBase):

@@ -155,7 +155,7 @@ def _call(trial: Any, *arguments: Any) -> None:
             os._exit(code if isinstance(code, int) else 1)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Let the kernel end this process when `parent` ends, whatever a trial is doing then."""
     if sys.platform == "linux":
         import ctypes
@@ -197,7 +197,7 @@ def main(descriptor: int, parent: int, first: int | None = None) -> None:
 
     The job in the file `first`, if there is one, comes before those.
     """
-    _end_with(parent)
+    end_with(parent)
     os.set_inheritable(descriptor, False)
     channel = socket.socket(fileno=descriptor)
     # A fork must neither speak for its parent nor keep the channel open after it.
