@@ -2,9 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ pytest.importorskip("ray", reason="the Ray engine needs Ray: pip install 'recomb
 
 from ray.cluster_utils import Cluster
 
-from recombine.lab import LocalEngine, Store, UserError
+from recombine.lab import LocalEngine, Store
 from recombine.lab.engine import Finished, Progressed, Started
 from recombine.lab.export import export_measurements
 from recombine.lab.ray_engine import RAY_SETTINGS, RayEngine
