@@ -151,7 +151,8 @@ def test_values_combinations_and_parts_are_named():
         " NOT S1 values that never occur in training: colour green",
         " NOT S2 trained combinations form 2 components that share no value: colour red, shape disc"
         " | ring; colour blue, shape star",
-        f"     to train and connect all values, also train: {', '.join(f'({c}, {s})' for c, s in report.to_add)}",
+        "     to train and connect all values, also train: "
+        + ", ".join(f"({c}, {s})" for c, s in report.to_add),
         " NOT S3 the effects of some values cannot be told apart",
         " NOT S4 0 of 3 new combinations that are tested are supported (0% of their rows)",
         "     1 of 4 rows of the test are trained, too",
@@ -231,13 +232,7 @@ def test_an_answer_does_not_depend_on_the_form_of_the_table(tmp_path):
     frame = polars.DataFrame(records)
     frame.write_csv(tmp_path / "train.csv")
     frame.write_parquet(tmp_path / "train.parquet")
-    forms = [
-        records,
-        frame,
-        str(tmp_path / "train.csv"),
-        tmp_path / "train.parquet",
-        frame.lazy().collect(),
-    ]
+    forms = [records, frame, str(tmp_path / "train.csv"), tmp_path / "train.parquet"]
     for form in forms:
         report = splits.support_report(form, [("blue", "disc")], factors=FACTORS)
         assert not report.supports_recombination
@@ -261,9 +256,7 @@ def test_rows_of_the_test_that_are_trained_are_counted_apart():
 def test_values_that_are_new_are_not_said_to_be_connected():
     train = [("a", 0), ("a", 1), ("b", 0)]
     text = splits.support_report(train, [("c", 1)]).describe()
-    assert (
-        "ok S2 trained combinations connect all trained values\n     to train and connect" in text
-    )
+    assert "connect all trained values\n     to train and connect all values" in text
 
 
 def test_a_combination_to_judge_has_all_factors():
