@@ -1,7 +1,9 @@
 """The engine on a cluster: the numbers of the local one, whatever happens to its machines."""
 
 import os
+import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ pytest.importorskip("ray", reason="the Ray engine needs Ray: pip install 'recomb
 
 from ray.cluster_utils import Cluster
 
-from recombine.lab import LocalEngine, Store
+from recombine.lab import LocalEngine, Store, UserError, files
 from recombine.lab.engine import Finished, Progressed, Started
 from recombine.lab.export import export_measurements
 from recombine.lab.ray_engine import RAY_SETTINGS, RayEngine
@@ -60,6 +62,50 @@ def workers_of(machine) -> list[int]:
     children = Path(f"/proc/{raylet}/task/{raylet}/children").read_text().split()
     return [p for p in map(int, children)
             if Path(f"/proc/{p}/cmdline").read_bytes().startswith(b"ray::RayWorker")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("nonsense", "--address nonsense: write HOST:PORT, or auto"),
+        ("ray://head:10001", "write HOST:PORT, or auto"),
+        ("localhost:1", "no Ray cluster answers at localhost:1"),
+        ("localhost:99999999", "no Ray cluster answers"),
+    ],
+)
+def test_an_address_at_which_no_cluster_is_is_refused_at_once(address, message):
+    with pytest.raises(UserError, match=message):
+        RayEngine(address=address)
+
+
+def test_without_ray_the_remedy_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(
+        UserError, match=r"Ray is not installed: run pip install 'recombine\[ray\]'"
+    ):
+        RayEngine()
+
+
+def test_the_users_files_are_found_where_they_were_copied_to(tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    (here / "package").mkdir(parents=True)
+    (here / "study.py").write_text("import neighbour_of_study\nfrom package_of_study import inside")
+    (here / "neighbour_of_study.py").write_text("")
+    (here / "package").rename(here / "package_of_study")
+    (here / "package_of_study" / "__init__.py").write_text("")
+    (here / "package_of_study" / "inside.py").write_text("")
+    (here / "folder").mkdir()
+    (here / "folder" / "other.py").write_text("")
+    files.copy_with_neighbours(here / "study.py", there)
+    copies = {str(p.relative_to(there)) for p in there.rglob("*.py")}
+    names = "study.py", "neighbour_of_study.py"
+    inside = "package_of_study/__init__.py", "package_of_study/inside.py"
+    assert copies == {str(here.relative_to("/") / name) for name in (*names, *inside)}
+    checksum = files.digest(here / "study.py")
+    shutil.rmtree(here)
+    monkeypatch.setattr(files, "_copies", there)
+    assert files.digest(here / "study.py") == checksum
+    assert files.load_module(here / "study.py").inside
 
 
 def test_two_machines_give_the_numbers_of_one(tmp_path, cluster):

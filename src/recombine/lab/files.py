@@ -11,6 +11,9 @@ from types import ModuleType
 
 from .errors import UserError
 
+DATABASE = "store.sqlite"
+"""The file by which a store is known."""
+
 _loaded: dict[Path, tuple[str, ModuleType]] = {}
 _copies: Path | None = None
 
@@ -62,6 +65,12 @@ def load_module(path: Path) -> ModuleType:
     if not path.is_file():
         raise UserError(f"no file {path}")
     absolute = path.resolve()
+    for folder in absolute.parents:
+        if (folder / DATABASE).exists():
+            raise UserError(
+                f"{path} lies in the store {folder}, whose files are data and are not run: move it"
+                " elsewhere"
+            )
     code = digest(absolute)
     if absolute in _loaded and _loaded[absolute][0] == code:
         return _loaded[absolute][1]
