@@ -132,7 +132,8 @@ def test_a_claim_whose_results_are_missing_is_undecided(results):
 @pytest.mark.parametrize(
     ("judgement", "word", "evidence"),
     [
-        (None, "undecided", {"reason": "the claim could not be judged: its predicate returned None"}),
+        (None, "undecided",
+         {"reason": "the claim could not be judged: its predicate returned None"}),
         (Judgement(jnp.array(True), {"mean": jnp.float32(0.5)}), "holds", {"mean": 0.5}),
         (Judgement(False, {"all": [jnp.arange(2)], "set": {1}}), "fails",
          {"all": [[0, 1]], "set": "{1}"}),
