@@ -205,7 +205,23 @@ def run(
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
-    engine: Annotated[str, typer.Option(help="The engine that runs trials: local.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="What runs trials: local, or ray for several machines.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|HOST:PORT",
+            help="With --engine ray: the cluster; default: one of this machine alone.",
+        ),
+    ] = None,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --engine ray: a folder that all machines have, if checkpoints go there.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Processes of one thread each; default: one per core.")
     ] = None,
@@ -250,6 +266,11 @@ def run(
         raise UserError(f"--workers {workers}: at least one worker is needed")
     if time_limit is not None and not time_limit > 0:
         raise UserError(f"--time-limit {time_limit:g}: give a number of seconds above 0")
+    where = {"address": address, "checkpoints": checkpoints} if engine == "ray" else {}
+    if not where and (address or checkpoints):
+        option = "--address" if address else "--checkpoints"
+        raise UserError(f"{option} is for a cluster: add --engine ray")
+    runner = ENGINES[engine](workers, time_limit, **where)
     plans = lab.plan(
         select(names), preset, seeds=seeds, seed_offset=seed_offset, assignments=settings or []
     )
@@ -274,7 +295,7 @@ def run(
             try:
                 with RunProgress(total - skipped, skipped, console) as progress:
                     failed += lab.execute(
-                        plans, opened, ENGINES[engine](workers, time_limit), progress,
+                        plans, opened, runner, progress,
                         keep_earlier=keep_earlier, looks=rounds + 1,
                     )  # fmt: skip
             except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,8 @@ def test_show_tells_all_about_a_study():
         (("run", STUDY, "--seeds", "many"), "--seeds"),
         (("run", STUDY, "--seed-offset", "-1"), "seeds count from 0"),
         (("run", STUDY, "--seed-offset", "99999999999999999999"), "seeds count from 0"),
+        (("run", STUDY, "--seeds", "2000000000"), "4,000,000,000 trials are more than"),
+        (("run", STUDY, "--address", "auto"), "--address is for a cluster: add --engine ray"),
         (("run", STUDY, "--workers", "0"), "at least one worker"),
         (("run", STUDY, "--time-limit", "0"), "seconds above 0"),
         (("run", STUDY, "--engine", "cloud"), "no engine 'cloud'"),
@@ -158,6 +161,21 @@ def test_a_mistake_is_all_that_a_process_says():
 def test_a_mistake_in_a_study_file_is_one_clear_line(text, message, tmp_path):
     (tmp_path / "mine.py").write_text(text)
     assert message in mistake(recombine("run", tmp_path / "mine.py"))
+
+
+@pytest.mark.parametrize("command", [("claims",), ("report",)])
+def test_reading_a_store_runs_no_code_that_lies_in_it(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, witness = tmp_path / "store", tmp_path / "witness"
+    assert recombine("run", STUDY, "--preset", "smoke", "--store", folder).returncode == 0
+    trap = folder / "arrays" / "x.py"
+    trap.write_text(f"open({str(witness)!r}, 'w')\n" + Path(STUDY).read_text())
+    with sqlite3.connect(folder / "store.sqlite") as database:
+        database.execute("UPDATE runs SET reference = ?", (str(trap),))
+    database.close()
+    done = recombine(*command, "--store", folder)
+    assert "files are data and are not run" in done.stderr
+    assert not witness.exists()
 
 
 @pytest.mark.parametrize("command", [("claims",), ("report",), ("export", "--to", "x.csv")])

@@ -108,7 +108,7 @@ def test_a_worker_that_holds_the_interpreter_ends_with_its_parent(tmp_path):
 
 
 def test_a_worker_whose_parent_ended_before_it_asked_ends_at_once():
-    code = "from recombine.lab.worker import _end_with; _end_with(1); print('still here')"
+    code = "from recombine.lab.worker import end_with; end_with(1); print('still here')"
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
     )

@@ -1,5 +1,8 @@
 """Results select and stack trials; claims are judged on them, with their evidence."""
 
+import json
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -124,6 +127,26 @@ def test_a_claim_that_trips_over_results_is_undecided(results):
 def test_a_claim_whose_results_are_missing_is_undecided(results):
     wants = Claim("c", "It is.", "", lambda r: Judgement(bool(r.metric("nosuch").any()), {}))
     assert judge(wants, "s", results).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("judgement", "word", "evidence"),
+    [
+        (None, "undecided",
+         {"reason": "the claim could not be judged: its predicate returned None"}),
+        (Judgement(jnp.array(True), {"mean": jnp.float32(0.5)}), "holds", {"mean": 0.5}),
+        (Judgement(False, {"all": [jnp.arange(2)], "set": {1}}), "fails",
+         {"all": [[0, 1]], "set": "{1}"}),
+    ],
+)  # fmt: skip
+def test_whatever_a_predicate_returns_the_verdict_can_be_written(
+    results, judgement, word, evidence
+):
+    claim = Claim("c", "A claim.", "nowhere", lambda r: judgement)
+    verdict = judge(claim, "family/study", results)
+    assert verdict.verdict == word
+    assert evidence.items() <= verdict.evidence.items()
+    json.dumps(verdict.evidence)
 
 
 def test_the_confidence_interval_is_students():

@@ -9,7 +9,6 @@ from recombine.lab import (
     Study,
     Trial,
     UserError,
-    check_counts,
     check_intervals,
     grid,
 )
@@ -57,13 +56,6 @@ def make(**changes) -> Study:
 
 def test_a_grid_is_every_combination():
     assert grid(a=(1, 2), b=("x",)) == ({"a": 1, "b": "x"}, {"a": 2, "b": "x"})
-
-
-def test_counts_are_at_least_one_or_none():
-    check_counts(Config(), "width")
-    check_counts(Config(width=None), "width")
-    with pytest.raises(ValueError, match="width=0 is less than 1"):
-        check_counts(Config(width=0), "width")
 
 
 def test_steps_are_whole_intervals():

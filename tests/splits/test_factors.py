@@ -55,6 +55,17 @@ def test_values_are_found_in_codes():
         ({"a": [1, 2], "b": [1]}, None, "equally long.*a: 2, b: 1"),
         ([(1, 2)], ("a",), "2 factors need as many different names"),
         ([(1, 2)], ("a", "a"), "different names"),
+        (["red disc", "red ring"], None, "'red disc' is no row"),
+        ([{"red", "disc"}], None, "is no row"),
+        ([{"a": 1, "b": 2}, (1, 2)], None, "is no row"),
+        ([{"a": 1, "b": 2}, {"a": 1, "c": 2}], None, r"row 1 has the columns \['a', 'c'\]"),
+        ({"a": "xy", "b": "zw"}, None, "column 'a' is 'xy', no sequence"),
+        ({"a": [1, None], "b": [1, 2]}, None, "row 1 has no value in the column 'a'"),
+        ({"a": [1, float("nan")], "b": [1, 2]}, None, "row 1 has no value in the column 'a'"),
+        ({"colour": [1], "b": [1]}, ("color", "b"), "no column 'color': did you mean 'colour'"),
+        ("table.txt", None, "its name ends in .csv or .parquet"),
+        ("nowhere.csv", None, "nowhere.csv cannot be read"),
+        (7, None, "int is no table"),
     ],
 )
 def test_a_mistake_is_named(table, factors, mistake):

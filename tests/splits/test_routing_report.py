@@ -124,6 +124,17 @@ def test_following_the_advice_makes_any_mask_support_zero_shot_routing(mask):
     assert report.describe().count("\n") >= 5
 
 
+def test_domains_are_called_what_the_user_calls_them():
+    names = {"input_names": ["camera", "lidar", "touch"], "output_names": ["speech", "steering"]}
+    text = splits.routing_report(np.eye(3, 2, dtype=bool), **names).describe()
+    assert "input domains without a trained route: touch" in text
+    assert "inputs camera with outputs speech; inputs lidar with outputs steering" in text
+    assert "input touch alone" in text
+    assert "lidar -> speech" in text
+    with pytest.raises(ValueError, match="2 domains need as many different names"):
+        splits.routing_report(np.eye(2, dtype=bool), input_names=["camera"])
+
+
 def test_the_report_is_frozen():
     report = splits.routing_report(splits.full_mask(2))
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -151,9 +151,11 @@ def test_values_combinations_and_parts_are_named():
         " NOT S1 values that never occur in training: colour green",
         " NOT S2 trained combinations form 2 components that share no value: colour red, shape disc"
         " | ring; colour blue, shape star",
-        f"     to connect them, also train: {', '.join(f'({c}, {s})' for c, s in report.to_add)}",
+        "     to train and connect all values, also train: "
+        + ", ".join(f"({c}, {s})" for c, s in report.to_add),
         " NOT S3 the effects of some values cannot be told apart",
-        " NOT S4 0 of 3 tested combinations are supported",
+        " NOT S4 0 of 3 new combinations that are tested are supported (0% of their rows)",
+        "     1 of 4 rows of the test are trained, too",
         "     values of several components: (blue, disc), (red, star)",
         "     a value that is not trained: (green, disc)",
     ]
@@ -168,7 +170,7 @@ def test_a_connected_table_supports_all_its_combinations():
     assert report.describe().splitlines() == [
         "3 of 4 combinations are trained (2 colour x 2 shape). They can support new ones.",
         "  ok S1 every value occurs in training",
-        "  ok S2 trained combinations connect all values",
+        "  ok S2 trained combinations connect all trained values",
         "  ok S3 the effects of all values can be told apart",
         "  ok S4 1 of 1 other combinations of these values lie within one component",
     ]
@@ -221,6 +223,40 @@ def test_the_split_of_a_table_agrees_with_its_report():
 def test_a_mistake_is_named(train, test, mistake):
     with pytest.raises(ValueError, match=mistake):
         splits.support_report(train, test)
+
+
+def test_an_answer_does_not_depend_on_the_form_of_the_table(tmp_path):
+    import polars
+
+    records = [{"colour": c, "shape": s, "label": str(n)} for n, (c, s) in enumerate(TRAIN)]
+    frame = polars.DataFrame(records)
+    frame.write_csv(tmp_path / "train.csv")
+    frame.write_parquet(tmp_path / "train.parquet")
+    forms = [records, frame, str(tmp_path / "train.csv"), tmp_path / "train.parquet"]
+    for form in forms:
+        report = splits.support_report(form, [("blue", "disc")], factors=FACTORS)
+        assert not report.supports_recombination
+        assert report.components == ((("red",), ("disc", "ring")), (("blue",), ("star",)))
+        assert report.across == (("blue", "disc"),)
+
+
+def test_rows_of_the_test_that_are_trained_are_counted_apart():
+    train = [("a", 0), ("a", 1), ("b", 0)]
+    report = splits.support_report(train, [("a", 0), ("a", 0), ("b", 1), ("c", 1), ("c", 1)])
+    assert (report.repeated, report.tested_rows) == (2, 5)
+    assert report.supported_share == 1 / 3
+    assert "2 of 5 rows of the test are trained, too" in report.describe()
+    only = splits.support_report(train, train)
+    assert only.supported_share is None
+    assert only.describe().splitlines()[-1] == (
+        " NOT S4 all tested combinations are trained: none is new"
+    )
+
+
+def test_values_that_are_new_are_not_said_to_be_connected():
+    train = [("a", 0), ("a", 1), ("b", 0)]
+    text = splits.support_report(train, [("c", 1)]).describe()
+    assert "connect all trained values\n     to train and connect all values" in text
 
 
 def test_a_combination_to_judge_has_all_factors():

@@ -269,8 +269,6 @@ def test_settings_that_make_no_sense_are_refused():
         arithmetic.Config(steps=10, every=3)
     with pytest.raises(ValueError, match="every=0 is less than 1"):
         arithmetic.Config(every=0)
-    with pytest.raises(ValueError, match="train=0 is less than 1"):
-        arithmetic.Config(train=0)
     with pytest.raises(UserError, match="heads=0 is less than 1"):
         arithmetic.study.trials("smoke", overrides={"model.heads": 0})
     with pytest.raises(ValueError, match="steps=500 end before warmup_steps=600"):

@@ -102,12 +102,17 @@ def save(folder: Path, step: int, tree: Any, curves: dict[str, np.ndarray] | Non
     arrays["header"] = np.frombuffer(json.dumps({"step": step}).encode(), np.uint8)
     content = pack(arrays)
     path = folder / f"{step:012d}.ckpt"
-    write_atomically(path, MAGIC + sha256(content).hexdigest().encode() + b"\n" + content)
-    found = sorted(folder.glob("*.ckpt"))
+    keep(path, MAGIC + sha256(content).hexdigest().encode() + b"\n" + content)
+    return path
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Write the content of a checkpoint; see [`recombine.lab.checkpoint.save`][]."""
+    write_atomically(path, content)
+    found = sorted(path.parent.glob("*.ckpt"))
     kept = found[max(found.index(path) - 1, 0) : found.index(path) + 1]
     for other in set(found) - set(kept):
         other.unlink(missing_ok=True)
-    return path
 
 
 def load(path: Path, template: Tree) -> tuple[int, Tree, dict[str, np.ndarray]]:

@@ -122,6 +122,9 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     except Exception as error:  # one claim that raises must not hide the others
         reason = f"the claim could not be judged: {type(error).__name__}: {error}"
         return verdict("undecided", {"reason": reason})
+    if not isinstance(judgement, Judgement):
+        reason = f"the claim could not be judged: its predicate returned {judgement!r}"
+        return verdict("undecided", {"reason": reason})
     return verdict("holds" if judgement.holds else "fails", {"seeds": seeds, **judgement.evidence})
 
 
@@ -146,7 +149,10 @@ def _plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.6g}") if np.isfinite(value) else None
-    return value
+    if value is None or isinstance(value, str):
+        return value
+    # Arrays of JAX, which is not loaded here, are known by their method; anything else by its name.
+    return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def paired_difference(values: np.ndarray, others: np.ndarray) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from .._ranges import annotated_types, check_range
 from .._spec import is_spec
 from .errors import UserError, nearest
 from .settings import (
@@ -110,20 +111,24 @@ def axes_of(preset: Preset) -> list[str]:
 
 
 def _normal(config: type, values: Condition, several: bool = False) -> dict[str, Any]:
-    """Settings with specs as specs, whichever way they were given."""
-    types = types_of(config)
+    """Settings with specs as specs, whichever way they were given, each in its range."""
+    types, ranges = types_of(config), annotated_types(config)
 
-    def one(value: Any, hint: Any) -> Any:
-        return as_spec(value, hint) if kind_of(hint) else fitted(value, hint)
+    def one(key: str, value: Any) -> Any:
+        if kind_of(types[key]):
+            return as_spec(value, types[key])
+        value = fitted(value, types[key])
+        check_range(key, value, ranges[key])
+        return value
 
     normal = {}
     for key, value in values.items():
         if "." in key or key not in types:
             normal[key] = value
         elif several and is_several(value, types[key]):
-            normal[key] = tuple(one(v, types[key]) for v in value)
+            normal[key] = tuple(one(key, v) for v in value)
         else:
-            normal[key] = one(value, types[key])
+            normal[key] = one(key, value)
     return normal
 
 

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -87,20 +87,23 @@ WORKER_FLAGS = (
 )
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """One thread per worker: the numbers do not depend on how many workers there are."""
     flags = os.environ.get("XLA_FLAGS", "")
-    ours = {
+    return {
         "XLA_FLAGS": " ".join(filter(None, (*WORKER_FLAGS, flags))),
         "NPROC": "1",  # the size of XLA's thread pool
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
-        "JAX_COMPILATION_CACHE_DIR": str(cache_folder() / "xla"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
-    return os.environ | ours
+
+
+def _environment() -> dict[str, str]:
+    cache = {"JAX_COMPILATION_CACHE_DIR": str(cache_folder() / "xla")}
+    return os.environ | worker_environment() | cache
 
 
 @dataclass
@@ -186,7 +189,7 @@ class _Pool:
                 worker.stop()
                 worker.channel.close()
             self._selector.close()
-            _trim(self._log)
+            trim(self._log)
 
     @property
     def _log(self) -> Path:
@@ -251,7 +254,7 @@ class _Pool:
 
     def _look_round(self) -> Iterator[Event]:
         """See to workers that say nothing: late, or ended while a child holds their channel."""
-        _trim(self._log)
+        trim(self._log)
         for worker in list(self._workers.values()):
             if worker.process.poll() is not None:
                 yield from self._replace(worker)
@@ -277,7 +280,7 @@ class _Pool:
             yield self._hire(worker.number)
 
 
-def _trim(log: Path) -> None:
+def trim(log: Path) -> None:
     """Keep the end of a log that is too long. What is being written to it meanwhile may be lost."""
     with suppress(OSError), open(log, "r+b") as file:
         if file.seek(0, os.SEEK_END) > LOG_BYTES:
@@ -301,4 +304,11 @@ def not_run(reason: str) -> Outcome:
     return Outcome("failed", reason, {}, {}, None, 0, 0.0, 0.0, provenance())
 
 
-ENGINES = {"local": LocalEngine}
+def _ray_engine(*arguments: Any, **options: Any) -> Engine:
+    from .ray_engine import RayEngine  # Ray is an extra, and takes a while to load
+
+    return RayEngine(*arguments, **options)
+
+
+ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": _ray_engine}
+"""Each takes the number of workers and a time limit; some have options of their own."""

@@ -1,19 +1,58 @@
 """Python files that a user names: studies, and specs."""
 
 import importlib.util
+import shutil
 import sys
 import traceback
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
 from .errors import UserError
 
+DATABASE = "store.sqlite"
+"""The file by which a store is known."""
+
 _loaded: dict[Path, tuple[str, ModuleType]] = {}
+_copies: Path | None = None
+
+
+def use_copies(folder: Path) -> None:
+    """From now on, take the user's files from `folder`, where they lie under their full paths."""
+    global _copies  # noqa: PLW0603
+    _copies = folder
+
+
+def located(path: Path) -> Path:
+    """Where a file that the user has named is on this machine: there, or in the copies."""
+    copy = _copies and _copies.joinpath(*path.absolute().parts[1:])
+    return copy if copy and copy.is_file() else path
+
+
+def copy_with_neighbours(path: Path, folder: Path) -> None:
+    """Copy a Python file into `folder`, under its full path, with all that it can import.
+
+    Its neighbours come along: the modules and packages in its folder.
+    """
+    source = path.resolve().parent
+    for file in _modules(source):
+        copy = folder.joinpath(*file.parts[1:])
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.suffix == ".py" and entry.is_file():
+            yield entry
+        elif (entry / "__init__.py").is_file():
+            yield from _modules(entry)
 
 
 def digest(path: Path) -> str:
     """A checksum of a file's content."""
+    path = located(path)
     try:
         return sha256(path.read_bytes()).hexdigest()[:12]
     except OSError as error:
@@ -22,9 +61,16 @@ def digest(path: Path) -> str:
 
 def load_module(path: Path) -> ModuleType:
     """The module in a Python file, as it is now; a file that has not changed is not run again."""
+    path = located(path)
     if not path.is_file():
         raise UserError(f"no file {path}")
     absolute = path.resolve()
+    for folder in absolute.parents:
+        if (folder / DATABASE).exists():
+            raise UserError(
+                f"{path} lies in the store {folder}, whose files are data and are not run: move it"
+                " elsewhere"
+            )
     code = digest(absolute)
     if absolute in _loaded and _loaded[absolute][0] == code:
         return _loaded[absolute][1]

@@ -118,6 +118,8 @@ class RunProgress:
         if isinstance(event, Started):
             label = f" [dim]{escape(trial.label)}[/]" if trial.label else ""
             name = printable(f"{escape(trial.study)}{label} seed {trial.seed}")
+            if trial.id in self._rows:  # its worker died: it starts again
+                bars.remove_task(self._rows.pop(trial.id))
             self._rows[trial.id] = bars.add_task(name, total=None, note="starting")
         elif isinstance(event, Progressed):
             note = "" if event.loss is None else f"loss {event.loss:.4g}"

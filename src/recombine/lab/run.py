@@ -22,6 +22,8 @@ from .study import Study, Trial
 
 MOST_SEEDS = 2**31
 """A PRNG key has 32 bits of seed in single precision; larger seeds would repeat smaller ones."""
+MOST_TRIALS = 100_000
+"""How many trials of a study one run may have: all of them are planned before the first begins."""
 
 ROUNDS = 3
 """How often seeds are added until claims are decided."""
@@ -71,6 +73,13 @@ def plan(
     for reference, study in studies.items():
         meant = _meant_for(study, assignments, list(studies.values()))
         chosen = {**study.parse(meant, preset), **(overrides or {})}
+        each = study.preset(preset).seeds if seeds is None else seeds
+        count = len(study.cases(preset, chosen)) * each
+        if count > MOST_TRIALS:
+            raise UserError(
+                f"{study.name}: {count:,} trials are more than the {MOST_TRIALS:,} of one run: take"
+                " fewer seeds at a time, and the others with --seed-offset"
+            )
         trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=chosen)
         require_data(trials)
         plans.append(Plan(reference, study, Settings(preset, dict(trials[0].overrides)), trials))

@@ -22,11 +22,19 @@ class Schedule(Generic[Item]):
         self._queues: OrderedDict[str, deque[Item]] = OrderedDict()
         self._size = 0
         for shape, item in items:
-            self._queues.setdefault(shape, deque()).append(item)
-            self._size += 1
+            self.put(shape, item)
 
     def __len__(self) -> int:
         return self._size
+
+    def put(self, shape: str, item: Item) -> None:
+        """Let `item` wait behind the others of its shape."""
+        self._queues.setdefault(shape, deque()).append(item)
+        self._size += 1
+
+    def waiting(self, shape: str) -> int:
+        """How many items of this shape wait."""
+        return len(self._queues.get(shape, ()))
 
     def take(self, shape: str, taken: Collection[str]) -> tuple[str, Item]:
         """The next item for a worker whose last one had `shape`, and the item's own shape.

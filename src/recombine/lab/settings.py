@@ -14,6 +14,18 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from .._ranges import Above as Above
+from .._ranges import AtLeast as AtLeast
+from .._ranges import AtMost as AtMost
+from .._ranges import Below as Below
+from .._ranges import Count as Count
+from .._ranges import Fraction as Fraction
+from .._ranges import NotNegative as NotNegative
+from .._ranges import OrInfinite as OrInfinite
+from .._ranges import Positive as Positive
+from .._ranges import Share as Share
+from .._ranges import Whole as Whole
+from .._ranges import annotated_types, check_range, check_ranges
 from .._spec import AbstractSpec, is_spec, known_specs, spec_name
 from .errors import UserError, nearest
 from .specs import check_class, code_of, is_in_file, kind_of, reference, shown, spec_class
@@ -96,6 +108,7 @@ def default_spec(text: str, kind: type[AbstractSpec]) -> Any:
 
 def plain(thing: Any) -> dict[str, Any]:
     """A config, or the fields of a spec, as JSON-ready values: one spelling for equal ones."""
+    check_ranges(thing)
     types = types_of(type(thing))
     values = {}
     for f in fields(thing):
@@ -190,7 +203,7 @@ def changed(thing: Any, values: Mapping[str, Any], prefix: str = "") -> tuple[An
     All change at once, so that only the result has to be valid. Text that is given to a field of a
     spec is read as its type.
     """
-    types = types_of(type(thing))
+    types, ranges = types_of(type(thing)), annotated_types(type(thing))
     own = {f.name for f in fields(thing)}
     updates: dict[str, Any] = {}
     applied: set[str] = set()
@@ -206,6 +219,7 @@ def changed(thing: Any, values: Mapping[str, Any], prefix: str = "") -> tuple[An
                 value = _value(values[name], types[name], bool(prefix))
             except ValueError as error:
                 raise UserError(f"{full}={values[name]}: {error}") from None
+            check_range(full, value, ranges[name])
             applied.add(full)
         if within and is_spec(value):
             value, found = changed(value, within, f"{full}.")

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from .._spec import AbstractSpec, is_registered, known_specs, spec_name
 from .errors import UserError, nearest
-from .files import digest, load_module, was_loaded
+from .files import digest, load_module, located, was_loaded
 
 IN_FILE = re.compile(r"(?P<path>.*\.py):(?P<name>\w*)")
 
@@ -121,7 +121,7 @@ def is_loaded(path: Path) -> bool:
 
 def _imported(path: Path) -> ModuleType | None:
     """The module of a file that was imported otherwise: by a study, or as the running script."""
-    wanted = os.path.realpath(path)
+    wanted = os.path.realpath(located(path))
     for module in list(sys.modules.values()):
         inside = getattr(module, "__dict__", {})
         file = inside.get("__file__")

@@ -6,7 +6,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, get_origin
 
-from .._checks import check_counts as check_counts
 from .claims import Claim
 from .code import code_digest, function_name, has_name
 from .conditions import Case, Condition, Preset, axes_of, resolve

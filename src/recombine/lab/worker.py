@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -58,7 +59,7 @@ def decode_outcome(document: dict[str, Any]) -> Outcome:
     return Outcome(**document | changes)
 
 
-class _CompileClock:
+class CompileClock:
     """Adds up the seconds that JAX spends tracing and compiling."""
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ class _CompileClock:
 
 
 def perform(
-    trial: Trial, study_reference: str, folder: Path, clock: _CompileClock, listener: Any
+    trial: Trial, study_reference: str, folder: Path, clock: CompileClock, listener: Any
 ) -> Outcome:
     """Carry out one trial. Exceptions become outcomes, too."""
     import jax
@@ -120,6 +121,34 @@ def perform(
     )
 
 
+def carry_out(
+    trial: Trial,
+    study_reference: str,
+    folder: Path,
+    clock: CompileClock,
+    send: Callable[[bytes], None],
+) -> bytes:
+    """Carry out one trial. Its progress is sent as lines; its outcome is the line returned."""
+    reported = 0.0
+
+    def listener(step: int, steps: int, loss: float | None) -> None:
+        nonlocal reported
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
+            event = {"event": "progress", "trial": trial.id}
+            send(lines.encode(event | {"step": step, "steps": steps, "loss": loss}))
+
+    def finished(outcome: Outcome) -> bytes:
+        event = {"event": "finished", "trial": trial.id, "outcome": encode_outcome(outcome)}
+        return lines.encode(event)
+
+    outcome = perform(trial, study_reference, folder, clock, listener)
+    try:
+        return finished(outcome)
+    except TypeError as error:  # a name that is no string
+        return finished(replace(outcome, status="failed", reason=str(error), metrics={}, curves={}))
+
+
 def _call(trial: Any, *arguments: Any) -> None:
     """Call a trial function. If it forks, only the process that was asked comes back from it."""
     asked = os.getpid()
@@ -132,7 +161,7 @@ def _call(trial: Any, *arguments: Any) -> None:
             os._exit(code if isinstance(code, int) else 1)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Let the kernel end this process when `parent` ends, whatever a trial is doing then."""
     if sys.platform == "linux":
         import ctypes
@@ -174,7 +203,7 @@ def main(descriptor: int, parent: int, first: int | None = None) -> None:
 
     The job in the file `first`, if there is one, comes before those.
     """
-    _end_with(parent)
+    end_with(parent)
     os.set_inheritable(descriptor, False)
     channel = socket.socket(fileno=descriptor)
     # A fork must neither speak for its parent nor keep the channel open after it.
@@ -184,11 +213,11 @@ def main(descriptor: int, parent: int, first: int | None = None) -> None:
         stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     jobs = _read_jobs(channel)
 
-    def send(**event: Any) -> None:
-        channel.sendall(lines.encode(event))
+    def send(line: bytes) -> None:
+        channel.sendall(line)
 
-    clock = _CompileClock()
-    send(event="ready")
+    clock = CompileClock()
+    send(lines.encode({"event": "ready"}))
     if first is not None:
         with os.fdopen(first, "rb") as file:
             jobs.put(lines.decode(file.read()))
@@ -199,20 +228,7 @@ def main(descriptor: int, parent: int, first: int | None = None) -> None:
         if shape not in (None, trial.shape) and not make_room():
             _start_anew(descriptor, parent, job)
         shape = trial.shape
-        reported = 0.0
-
-        def listener(step: int, steps: int, loss: float | None, trial=trial) -> None:
-            nonlocal reported
-            if time.monotonic() - reported > REPORT_SECONDS:
-                reported = time.monotonic()
-                send(event="progress", trial=trial.id, step=step, steps=steps, loss=loss)
-
-        outcome = perform(trial, job["study"], Path(job["store"]), clock, listener)
-        try:
-            send(event="finished", trial=trial.id, outcome=encode_outcome(outcome))
-        except TypeError as error:  # a name that is no string
-            outcome = replace(outcome, status="failed", reason=str(error), metrics={}, curves={})
-            send(event="finished", trial=trial.id, outcome=encode_outcome(outcome))
+        send(carry_out(trial, job["study"], Path(job["store"]), clock, send))
 
 
 if __name__ == "__main__":

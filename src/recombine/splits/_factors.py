@@ -7,15 +7,28 @@ value active in each.
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Int
 
+from ._read_table import NoColumn, read_table
+
 Combination = tuple[Hashable, ...]
 Value = tuple[str, Hashable]
 """A factor's name and one of its values."""
-Table = Sequence[Sequence[Hashable]] | np.ndarray | Mapping[str, Sequence[Hashable] | np.ndarray]
-"""Rows of values, or columns by the names of their factors."""
+Table = (
+    Sequence[Sequence[Hashable]]
+    | np.ndarray
+    | Sequence[Mapping[str, Hashable]]
+    | Mapping[str, Sequence[Hashable] | np.ndarray]
+    | Any
+    | str
+    | Path
+)
+"""Rows of values; an array; records, as of `csv.DictReader`; columns by the names of their factors;
+a data frame of pandas or Polars; or the path of a CSV or Parquet file."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +58,10 @@ class FactorTable:
 
         **Arguments:**
 
-        - `table`: rows, a two-dimensional array, or columns by name. Values may be anything
-            hashable.
-        - `factors`: the names of the factors, if the table has rows; else they are called
-            `factor 0`, `factor 1`, ...
+        - `table`: rows, a two-dimensional array, dicts, columns by name, a data frame, or the path
+            of a CSV file (whose values are text) or Parquet file. Values may be anything hashable.
+        - `factors`: of a table with named columns, those that are factors; by default all. Of
+            another table, the names of its columns, by default `factor 0`, `factor 1`, ...
         """
         if isinstance(table, FactorTable):
             return table
@@ -112,21 +125,13 @@ def rows_of(
     """The names of a table's factors, and all its rows."""
     if isinstance(table, FactorTable):
         return table.factors, list(table)
-    if isinstance(table, Mapping):
-        columns = [_plain(column) for column in table.values()]
-        if len({len(column) for column in columns}) > 1:
-            sizes = ", ".join(f"{n}: {len(c)}" for n, c in zip(table, columns, strict=True))
-            raise ValueError(f"columns must be equally long; these are not ({sizes})")
-        rows = list(zip(*columns, strict=True))
-        factors = list(table)
-    else:
-        rows = [tuple(_plain(row)) for row in _plain(table)]
+    found, rows = read_table(table, factors)
     if not rows:
         raise ValueError("the table has no combinations; give at least one")
     width = len(rows[0])
     if any(len(row) != width for row in rows) or not width:
         raise ValueError("every combination must have one value of every factor")
-    names = tuple(factors or (f"factor {f}" for f in range(width)))
+    names = found or tuple(factors or (f"factor {f}" for f in range(width)))
     if len(names) != width or len(set(names)) < width:
         raise ValueError(f"{width} factors need as many different names, not {list(names)}")
     return names, rows
@@ -134,14 +139,10 @@ def rows_of(
 
 def rows_with(table: Table | FactorTable, factors: tuple[str, ...]) -> list[Combination]:
     """All rows of a table that has the same factors as another, in that one's order."""
-    if isinstance(table, Mapping) and set(table) == set(factors):
-        table = {factor: table[factor] for factor in factors}
-    names, rows = rows_of(table, factors)
+    try:
+        names, rows = rows_of(table, factors)
+    except NoColumn as error:
+        raise ValueError(f"the tables have different factors: {error}") from None
     if names != factors:
         raise ValueError(f"the tables have different factors: {list(factors)} and {list(names)}")
     return rows
-
-
-def _plain(column: Sequence | np.ndarray) -> list:
-    """NumPy's numbers and words as Python's, which are hashable and read better."""
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)

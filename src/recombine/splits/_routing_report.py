@@ -72,6 +72,11 @@ class RoutingReport:
     """C6: the untrained routes within a component: gates alone can open them, without further
     training. No training on these routes can ever open the others."""
 
+    input_names: tuple[str, ...] = ()
+    """What the input domains are called; empty: they are numbered."""
+    output_names: tuple[str, ...] = ()
+    """What the output domains are called; empty: they are numbered."""
+
     @property
     def every_input_trained(self) -> bool:
         """C1: every input domain has a trained route."""
@@ -156,29 +161,31 @@ class RoutingReport:
             _line(
                 self.every_input_trained,
                 "C1 every input domain has a trained route",
-                f"C1 input domains without a trained route: {_list(self.untrained_inputs)}",
+                "C1 input domains without a trained route: "
+                + _shown(self.untrained_inputs, self._input),
             ),
             _line(
                 self.every_output_trained,
                 "C2 every output domain has a trained route",
-                f"C2 output domains without a trained route: {_list(self.untrained_outputs)}",
+                "C2 output domains without a trained route: "
+                + _shown(self.untrained_outputs, self._output),
             ),
             _line(
                 self.connected,
                 "C3 trained routes connect all domains",
                 f"C3 trained routes form {len(self.components)} components that share no domain: "
-                + _shown(self.components, _component, "; "),
+                + _shown(self.components, self._component, "; "),
             ),
         ]
         if not self.connected:
             lines.append(
-                f"     to connect them, also train: {_shown(self.routes_to_connect, _route)}"
+                f"     to connect them, also train: {_shown(self.routes_to_connect, self._route)}"
             )
         lines.append(self._describe_mixing())
         if not self.well_mixed:
             further = self.routes_to_mix[len(self.components) - 1 :]
             if further:
-                lines.append(f"     to mix them, also train: {_shown(further, _route)}")
+                lines.append(f"     to mix them, also train: {_shown(further, self._route)}")
         lines += [self._describe_init(), self._describe_sharing()]
         untrained = total - len(self.routes)
         lines.append(
@@ -190,6 +197,24 @@ class RoutingReport:
             )
         )
         return "\n".join(line for line in lines if line)
+
+    def _input(self, domain: int) -> str:
+        return self.input_names[domain] if self.input_names else str(domain)
+
+    def _output(self, domain: int) -> str:
+        return self.output_names[domain] if self.output_names else str(domain)
+
+    def _route(self, route: Route) -> str:
+        return f"{self._input(route[0])} -> {self._output(route[1])}"
+
+    def _component(self, component: RouteComponent) -> str:
+        inputs = _shown(component.inputs, self._input)
+        outputs = _shown(component.outputs, self._output)
+        if not outputs:
+            return f"input {inputs} alone"
+        if not inputs:
+            return f"output {outputs} alone"
+        return f"inputs {inputs} with outputs {outputs}"
 
     def _describe_mixing(self) -> str:
         return _line(
@@ -226,6 +251,8 @@ def routing_report(
     init_scale: SupportsFloat | None = None,
     final_singular_value: SupportsFloat | None = None,
     sharing: SupportsFloat | None = None,
+    input_names: Sequence[str] = (),
+    output_names: Sequence[str] = (),
 ) -> RoutingReport:
     """Check the conditions under which a network routes zero-shot.
 
@@ -249,10 +276,17 @@ def routing_report(
     - `final_singular_value`: the scale of the weights after training, such as the largest singular
         value of an input map; needed with `init_scale`.
     - `sharing`: the sharing index of the trained network, from `probes.sharing_index`.
+    - `input_names`, `output_names`: what the domains are called, in the order of the mask; else
+        they are numbered.
     """  # noqa: E501
     trained = np.asarray(mask, bool)
     if trained.ndim != 2 or 0 in trained.shape:
         raise ValueError(f"a mask has rows and columns; this one has shape {trained.shape}")
+    for names, count in ((input_names, trained.shape[0]), (output_names, trained.shape[1])):
+        if names and (
+            isinstance(names, str) or len(set(names)) != len(names) or len(names) != count
+        ):
+            raise ValueError(f"{count} domains need as many different names, not {list(names)}")
     if (init_scale is None) != (final_singular_value is None):
         raise ValueError("give init_scale and final_singular_value together")
     relative_init = None
@@ -280,27 +314,13 @@ def routing_report(
             for j in component.outputs
             if not trained[i, j]
         ),
+        input_names=tuple(map(str, input_names)),
+        output_names=tuple(map(str, output_names)),
     )
 
 
 def _line(holds: bool | None, yes: str, no: str) -> str:
     return f"  ok {yes}" if holds else f" NOT {no}"
-
-
-def _list(domains: Sequence[int]) -> str:
-    return _shown(domains, str)
-
-
-def _component(component: RouteComponent) -> str:
-    if not component.outputs:
-        return f"input {_list(component.inputs)} alone"
-    if not component.inputs:
-        return f"output {_list(component.outputs)} alone"
-    return f"inputs {_list(component.inputs)} with outputs {_list(component.outputs)}"
-
-
-def _route(route: Route) -> str:
-    return f"{route[0]} -> {route[1]}"
 
 
 def _shown(items: Sequence[_Item], text: Callable[[_Item], str], between: str = ", ") -> str:

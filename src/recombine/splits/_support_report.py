@@ -1,5 +1,6 @@
 """Can the trained combinations of a table support the others? Checked before any training."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,12 @@ class SupportReport:
     nothing relates them."""
     new: tuple[Combination, ...]
     """S4: the tested combinations with a value that is never trained."""
+    repeated: int = 0
+    """How many rows of the test are trained combinations: these do not test recombination."""
+    tested_rows: int = 0
+    """How many rows the test has."""
+    supported_rows: int = 0
+    """How many rows of the test are combinations that are trained or in `within`."""
 
     @property
     def compositional(self) -> bool:
@@ -78,6 +85,13 @@ class SupportReport:
         if len(chosen) != len(self.trained.factors):
             raise ValueError(f"a combination has one value of each of {list(self.trained.factors)}")
         return self._places((chosen,))[0]
+
+    @property
+    def supported_share(self) -> float | None:
+        """The share of the test's rows that are new combinations and supported, among those that
+        are new combinations; None without such rows."""
+        new = self.tested_rows - self.repeated
+        return (self.supported_rows - self.repeated) / new if new else None
 
     @cached_property
     def to_add(self) -> tuple[Combination, ...]:
@@ -153,13 +167,14 @@ class SupportReport:
             ),
             _line(
                 self.connected,
-                "S2 trained combinations connect all values",
+                "S2 trained combinations connect all trained values",
                 f"S2 trained combinations form {len(self.components)} components that share no"
                 f" value: {_shown(self.components, lambda part: _part(factors, part), '; ')}",
             ),
         ]
         if to_add:
-            lines.append(f"     to connect them, also train: {_shown(to_add, _combination)}")
+            what = "connect them" if self.compositional else "train and connect all values"
+            lines.append(f"     to {what}, also train: {_shown(to_add, _combination)}")
         lines.append(
             _line(
                 not to_determine,
@@ -179,6 +194,8 @@ class SupportReport:
             "effects that cannot be told apart": self.undetermined,
         }
         tested = len(self.within) + sum(map(len, failing.values()))
+        if self.tested_rows and not tested:
+            return [" NOT S4 all tested combinations are trained: none is new"]
         if not tested:
             within = sum(prod(map(len, part)) for part in self.components) - len(self.trained)
             other = total - len(self.trained)
@@ -192,14 +209,19 @@ class SupportReport:
         return [
             _line(
                 len(self.within) == tested,
-                f"S4 {len(self.within)} of {tested} tested combinations are supported",
+                f"S4 {len(self.within)} of {tested} new combinations that are tested are supported"
+                f" ({self.supported_share:.0%} of their rows)",
             ),
+            *([self._describe_repeated()] if self.repeated else ()),
             *(
                 f"     {why}: {_shown(combinations, _combination)}"
                 for why, combinations in failing.items()
                 if combinations
             ),
         ]
+
+    def _describe_repeated(self) -> str:
+        return f"     {self.repeated} of {self.tested_rows} rows of the test are trained, too"
 
     def __str__(self) -> str:
         return self.describe()
@@ -221,17 +243,19 @@ def support_report(
      NOT S2 trained combinations form 2 components that share no value: colour red, shape disc | ring; colour blue, shape star
          to connect them, also train: (red, star)
      NOT S3 the effects of some values cannot be told apart
-     NOT S4 0 of 1 tested combinations are supported
+     NOT S4 0 of 1 new combinations that are tested are supported (0% of their rows)
          values of several components: (blue, disc)
     ```
 
     **Arguments:**
 
-    - `train`: the trained combinations: rows of values, an array, columns by name, or a
-        `FactorTable`. At least two factors. Rows may occur more than once.
-    - `test`: the combinations that will be tested; those that are trained are ignored. If
+    - `train`: the trained combinations: rows of values, an array, dicts, columns by name, a data
+        frame of pandas or Polars, the path of a CSV or Parquet file, or a `FactorTable`. At least
+        two factors. Rows may occur more than once.
+    - `test`: the combinations that will be tested; those that are trained are counted apart. If
         None, all other combinations of the trained values are counted.
-    - `factors`: the names of the factors, where tables have rows.
+    - `factors`: the columns that are factors, by default all; where columns have no names, these
+        are their names.
     """  # noqa: E501
     trained = FactorTable.of(train, factors)
     if len(trained.factors) < 2:
@@ -239,12 +263,18 @@ def support_report(
     report = SupportReport(trained, (), _components(trained), (), (), (), ())
     if test is None:
         return report
-    tested = FactorTable.of(rows_with(test, trained.factors), trained.factors)
+    rows = rows_with(test, trained.factors)
+    tested = FactorTable.of(rows, trained.factors)
     found: dict[Place, list[Combination]] = {}
     for place, combination in zip(report._places(tested.combinations), tested, strict=True):
         found.setdefault(place, []).append(combination)
+    times = Counter(rows)
+    repeated = sum(times[c] for c in found.get("trained", ()))
     return replace(
         report,
+        repeated=repeated,
+        tested_rows=len(rows),
+        supported_rows=repeated + sum(times[c] for c in found.get("within", ())),
         unseen=tuple(
             (factor, value)
             for factor, seen, asked in zip(

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine.lab import (
+    Count,
+    NotNegative,
+    Positive,
+    Recorder,
+    check_intervals,
+)
 from recombine.models import specs
 
 if TYPE_CHECKING:
@@ -21,33 +27,33 @@ class MetaConfig:
 
     model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec()
     """The model that adapts."""
-    outer_rate: float = 0.003
+    outer_rate: Positive = 0.003
     """Learning rate of the slow parameters."""
-    inner_rate: float = 0.3
+    inner_rate: Positive = 0.3
     """Learning rate of the fast parameters."""
-    inner_steps: int = 10
+    inner_steps: Count = 10
     """Steps of adaptation."""
-    clip: float = 1.0
+    clip: Positive = 1.0
     """Largest global norm of the outer gradient."""
-    weight_decay: float = 0.01
+    weight_decay: NotNegative = 0.01
     """Weight decay of the slow parameters."""
-    test_steps: int | None = None
+    test_steps: Count | None = None
     """Steps of adaptation when measuring; none: as in training."""
-    inner_batch_size: int | None = None
+    inner_batch_size: Count | None = None
     """Samples per adaptation step, drawn with replacement; none: all."""
     first_order: bool = False
     """Whether inner gradients are treated as constants."""
-    tasks: int = 32
+    tasks: Count = 32
     """Tasks per outer step."""
-    batch_size: int | None = None
+    batch_size: Count | None = None
     """Number of tasks processed at the same time; none: all of an outer step."""
-    steps: int = 4000
+    steps: Count = 4000
     """Outer steps."""
-    every: int = 250
+    every: Count = 250
     """Outer steps between two measurements; a divisor of `steps`."""
-    measured_tasks: int = 128
+    measured_tasks: Count = 128
     """Number of tasks in each set on which measurements are made."""
-    decoded_tasks: int = 512
+    decoded_tasks: Count = 512
     """Number of tasks on which decoding is fitted, and on which it is scored."""
 
 
@@ -55,10 +61,6 @@ def check_training(config: MetaConfig, held_out: float) -> None:
     """Refuse settings that make training or a hold-out impossible."""
     if not 0 < held_out < 1:
         raise ValueError(f"held_out={held_out:g} is not between 0 and 1")
-    check_counts(
-        config, "inner_steps", "test_steps", "inner_batch_size", "tasks", "batch_size",
-        "measured_tasks", "decoded_tasks",
-    )  # fmt: skip
     check_intervals(config.steps, every=config.every)
 
 

@@ -4,7 +4,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..._checks import check_rates
+from ..._ranges import Fraction, check_ranges
 from ..._spec import AbstractSpec
 from ._layer_sizes import LayerSizes
 
@@ -27,11 +27,11 @@ class SoftmaxAttentionSpec(AbstractAttentionSpec):
 
     name: ClassVar[str] = "softmax"
 
-    dropout: float = 0.0
+    dropout: Fraction = 0.0
     """Dropout of the weights."""
 
     def __post_init__(self) -> None:
-        check_rates(self, "dropout")
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
         from .._attention import SoftmaxScores
@@ -47,11 +47,11 @@ class RelativeAttentionSpec(AbstractAttentionSpec):
 
     gated: bool = False
     """Mix relative with absolute positions, as every column sees fit (Appendix D.2)."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of the keys, of content and of positions."""
 
     def __post_init__(self) -> None:
-        check_rates(self, "dropout")
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
         from .._relative_attention import RelativeScores
@@ -71,11 +71,11 @@ class GeometricAttentionSpec(AbstractAttentionSpec):
     """Divide the weights of every target by their sum."""
     bias: float = 0.0
     """Where the bias of matches starts, γ of `GeometricScores`."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of the keys."""
 
     def __post_init__(self) -> None:
-        check_rates(self, "dropout")
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
         from .._geometric_attention import GeometricScores

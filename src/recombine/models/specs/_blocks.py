@@ -4,7 +4,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..._checks import check_rates
+from ..._ranges import Fraction, check_ranges
 from ..._spec import AbstractSpec
 from ._feed_forward import AbstractFeedForwardSpec, FeedForwardSpec
 from ._layer_sizes import LayerSizes
@@ -78,7 +78,7 @@ class CopyGateSpec(AbstractBlockSpec):
 
     gate: AbstractFeedForwardSpec = FeedForwardSpec(outer_bias=-3.0)
     """The network of the gates, with as many hidden units as a column has numbers."""
-    gate_dropout: float = 0.1
+    gate_dropout: Fraction = 0.1
     """How often a column is copied in training whatever its gates say."""
     data_norm: bool = True
     """Normalise what the feed-forward network writes, or pass it through tanh."""
@@ -86,7 +86,7 @@ class CopyGateSpec(AbstractBlockSpec):
     """Add what the feed-forward network reads to what it writes (Eq. E.2)."""
 
     def __post_init__(self) -> None:
-        check_rates(self, "gate_dropout")
+        check_ranges(self)
 
     def build(self, sizes: BlockParts, key: Any) -> "AbstractBlock":
         from .. import _blocks

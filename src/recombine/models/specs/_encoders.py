@@ -6,7 +6,7 @@ Sizes are those of table lookup in Table D.3, and of CTL++ in Table E.1.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ..._checks import check_counts, check_rates
+from ..._ranges import Count, Fraction, check_ranges
 from ._attention import (
     AbstractAttentionSpec,
     GeometricAttentionSpec,
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 class AbstractEncoderSpec(AbstractSequenceSpec):
     """An encoder from one of whose columns classes are read."""
 
-    width: int
+    width: Count
     """Column width, d_model."""
-    hidden: int
+    hidden: Count
     """Hidden units of the feed-forward network, d_FF."""
-    heads: int
+    heads: Count
     """Heads of attention."""
-    layers: int
+    layers: Count
     """Number of layers."""
-    test_layers: int | None = None
+    test_layers: Count | None = None
     """Number of layers after training, if it differs."""
     shared_layers: bool = True
     """One block for all layers, or one per layer."""
-    dropout: float
+    dropout: Fraction
     """Dropout of what is read, of what feed-forward networks write, and of their hidden units."""
-    embedding_dropout: float = 0.0
+    embedding_dropout: Fraction = 0.0
     """Dropout of the columns before the first layer."""
     attention: AbstractAttentionSpec
     """What a column reads."""
@@ -63,8 +63,7 @@ class AbstractEncoderSpec(AbstractSequenceSpec):
     """How columns halt; none: all pass through all layers."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "width", "hidden", "heads", "layers", "test_layers")
-        check_rates(self, "dropout", "embedding_dropout")
+        check_ranges(self)
         if self.width % self.heads:
             raise ValueError(f"width={self.width} cannot be cut into heads={self.heads}")
         if not self.shared_layers and self.test_layers not in (None, self.layers):

@@ -4,7 +4,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ..._checks import check_rates
+from ..._ranges import Fraction, NotNegative, check_ranges
 from ..._spec import AbstractSpec
 from ._layer_sizes import LayerSizes
 
@@ -31,15 +31,15 @@ class FeedForwardSpec(AbstractFeedForwardSpec):
     """The function of the hidden units."""
     inner: Literal["uniform", "normal"] = "uniform"
     """The distribution of Xavier's numbers in W₁."""
-    outer_gain: float | None = 1.0
+    outer_gain: NotNegative | None = 1.0
     """The gain of Xavier's uniform numbers in W₂; none: as in PyTorch, uniform on ±1/√inputs."""
     outer_bias: float | None = None
     """Where the output's biases start, all alike; none: as in PyTorch."""
-    dropout: float | None = None
+    dropout: Fraction | None = None
     """Dropout of the hidden units; none: that of the encoder."""
 
     def __post_init__(self) -> None:
-        check_rates(self, "dropout")
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractFeedForward":
         import jax

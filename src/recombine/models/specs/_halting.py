@@ -1,8 +1,9 @@
 """Specs of halting."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from ..._ranges import Above, Below, check_ranges
 from ..._spec import AbstractSpec
 from ._layer_sizes import LayerSizes
 
@@ -18,12 +19,11 @@ class HaltingSpec(AbstractSpec):
 
     decaying: bool = False
     """After Dehghani et al., variant U; otherwise after Graves, variant A."""
-    epsilon: float = 0.01
+    epsilon: Annotated[float, Above(0), Below(1)] = 0.01
     """A column is done when its probabilities to halt sum to 1 minus this number."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < 1:
-            raise ValueError(f"epsilon={self.epsilon:g} is not between 0 and 1")
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AdaptiveTime":
         """The halting of the columns of an encoder."""

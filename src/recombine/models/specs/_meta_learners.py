@@ -7,7 +7,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..._checks import check_counts
+from ..._ranges import Count, check_ranges
 from ..._spec import AbstractSpec
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class AbstractMetaSpec(AbstractSpec):
 class AbstractHypernetworkSpec(AbstractMetaSpec):
     """An MLP whose weights are generated from embeddings, which adapt to a task."""
 
-    layers: int = 3
+    layers: Count = 3
     """Hidden layers of the generated network."""
-    width: int = 128
+    width: Count = 128
     """Units of a hidden layer."""
-    embedding: int = 32
+    embedding: Count = 32
     """Size of an embedding, M̂."""
     generate_biases: bool = True
     """Whether biases are generated too, as in the published code; else they are fast parameters."""
@@ -50,7 +50,7 @@ class AbstractHypernetworkSpec(AbstractMetaSpec):
     """Whether gradients flow through the normalisation of embeddings."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "layers", "width", "embedding")
+        check_ranges(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +85,13 @@ class ANILSpec(AbstractMetaSpec):
 
     name: ClassVar[str] = "anil"
 
-    layers: int = 3
+    layers: Count = 3
     """Hidden layers."""
-    width: int = 512
+    width: Count = 512
     """Units of a hidden layer."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "layers", "width")
+        check_ranges(self)
 
     def build(self, sizes: VectorSizes, key: Any) -> "ANIL":
         """The untrained network."""
@@ -106,13 +106,13 @@ class MAMLSpec(AbstractMetaSpec):
 
     name: ClassVar[str] = "maml"
 
-    layers: int = 3
+    layers: Count = 3
     """Hidden layers."""
-    width: int = 368
+    width: Count = 368
     """Units of a hidden layer."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "layers", "width")
+        check_ranges(self)
 
     def build(self, sizes: VectorSizes, key: Any) -> "MAML":
         """The untrained network."""

@@ -6,7 +6,7 @@ Sizes are those of table lookup in Table D.3.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..._checks import check_counts, check_rates
+from ..._ranges import Count, Fraction, check_ranges
 from ._sequence import AbstractSequenceSpec, Frame, SequenceSizes
 
 if TYPE_CHECKING:
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 class AbstractRecurrentSpec(AbstractSequenceSpec):
     """A network that reads token by token."""
 
-    embedding: int = 16
+    embedding: Count = 16
     """Numbers that stand for a token."""
-    units: int = 200
+    units: Count = 200
     """Units of an LSTM in each direction, and of the one that controls a DNC."""
-    dropout: float = 0.5
+    dropout: Fraction = 0.5
     """Dropout of what an LSTM reads."""
     end_token: bool = False
     """Whether a token marks the end of an input. No token marks its beginning."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "embedding", "units")
-        check_rates(self, "dropout")
+        check_ranges(self)
 
     @property
     def frame(self) -> Frame:
@@ -43,12 +42,8 @@ class LSTMSpec(AbstractRecurrentSpec):
 
     name: ClassVar[str] = "lstm"
 
-    layers: int = 1
+    layers: Count = 1
     """Number of layers."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts(self, "layers")
 
     def build(self, sizes: SequenceSizes, key: Any) -> "RecurrentClassifier":
         """The untrained network."""
@@ -66,15 +61,11 @@ class BiLSTMSpec(AbstractRecurrentSpec):
 
     name: ClassVar[str] = "bi-lstm"
 
-    layers: int = 1
+    layers: Count = 1
     """Number of layers."""
     reads_halves: bool = False
     """Read the states that the published code reads in several layers: mostly backward ones, of
     the middle layer and of the last."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts(self, "layers")
 
     def build(self, sizes: SequenceSizes, key: Any) -> "RecurrentClassifier":
         """The untrained network."""
@@ -92,18 +83,14 @@ class DNCSpec(AbstractRecurrentSpec):
 
     name: ClassVar[str] = "dnc"
 
-    cells: int = 21
+    cells: Count = 21
     """Cells of the memory."""
-    word: int = 200
+    word: Count = 200
     """Numbers of a cell."""
-    heads: int = 4
+    heads: Count = 4
     """Heads that read the memory."""
     output_layer: bool = False
     """One more linear layer before the classes, as in the published code."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts(self, "cells", "word", "heads")
 
     def build(self, sizes: SequenceSizes, key: Any) -> "MemoryClassifier":
         """The untrained network."""

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, tasks
-from recombine.lab import Recorder, Results, check_counts, check_intervals
+from recombine.lab import Recorder, Results, check_intervals
 from recombine.models import specs
 
+from ...lab import Count, Fraction, NotNegative, Positive, Share, Whole
 from ..data_router import paper
 from ..data_router.networks import optimizer_of, sizes_of, untrained
 from .symbols import report_symbols
@@ -60,15 +61,15 @@ class Config:
     stages of functions, which tests combine anew."""
     model: specs.AbstractSequenceSpec = specs.CTLPPNDRSpec()
     """The network that learns."""
-    symbols: int = 4
+    symbols: Count = 4
     """Number of symbols."""
-    functions: int = 20
+    functions: Count = 20
     """Number of functions."""
-    longest: int = 4
+    longest: Count = 4
     """Number of functions of the longest items."""
-    overlap: int = 4
+    overlap: Whole = 4
     """Functions that follow both groups of the first stage, in variant S."""
-    shared: int = 4
+    shared: Whole = 4
     """Symbols on which each of these follows both, in variant S."""
     include_singles: bool = True
     """Train every function alone on every symbol, in variants A and R."""
@@ -77,43 +78,40 @@ class Config:
     estimate_counts: bool = False
     """Draw half of the published estimate of the items of a length, not half of the items, in
     variant S."""
-    train: int | None = None
+    train: Count | None = None
     """Items to draw for training, beside those that it must have; none: half of all items, minus
     the IID tests."""
-    evenness: float = 1.0
+    evenness: Share = 1.0
     """How evenly lengths are drawn: with 0 every item equally often, and most items are long; with
     1 every length equally often."""
-    tested: int = 1000
+    tested: Count = 1000
     """Items of each test that does not ask for all items."""
-    steps: int = 8000
+    steps: Count = 8000
     """Number of updates."""
-    batch_size: int = 128
+    batch_size: Count = 128
     """Items per update."""
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Learning rate of AdamW."""
-    muon_rate: float | None = 3e-3
+    muon_rate: Positive | None = 3e-3
     """Learning rate of Muon, which changes matrices; none: AdamW changes all weights."""
-    b2: float = 0.95
+    b2: Fraction = 0.95
     """Decay of AdamW's mean of squared gradients, β₂."""
-    warmup_steps: int = 300
+    warmup_steps: Whole = 300
     """Updates over which the learning rates rise."""
     decays: bool = True
     """Whether the learning rates then fall to 0 until the last update, or stay."""
-    weight_decay: float = 0.0
+    weight_decay: NotNegative = 0.0
     """Weight decay of AdamW and of Muon."""
-    clip: float = 1.0
+    clip: Positive = 1.0
     """Norm to which longer gradients are cut."""
-    every: int = 500
+    every: Count = 500
     """Updates between two looks at the tests."""
-    buckets: int = 1
+    buckets: Count = 1
     """Sets of like lengths; all items of a batch are of one of them."""
-    data_seed: int | None = None
+    data_seed: Whole | None = None
     """Seed of functions and items, so that repetitions differ in weights only; none: in all."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.evenness <= 1:
-            raise ValueError(f"evenness={self.evenness} is not between 0 and 1")
-        check_counts(self, "train", "tested", "batch_size", "buckets")
         if self.decays and self.steps <= self.warmup_steps:
             raise ValueError(
                 f"steps={self.steps} end before warmup_steps={self.warmup_steps} are over"

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import models, probes, tasks
-from recombine.lab import Recorder, Trained
+from recombine.lab import NotNegative, Recorder, Trained
 
 from . import pattern_trial
 from .pattern_trial import seed_of, task_of
@@ -24,7 +24,7 @@ class Config(pattern_trial.Config):
     of its own, which those that follow it in training can read; half of group a writes a code that
     only group a can read, and all other functions one that all can read. Or trained, on `variant`.
     """
-    noise: float = 0.0
+    noise: NotNegative = 0.0
     """Noise that is added to representations, relative to their norm."""
 
     def __post_init__(self) -> None:

@@ -11,8 +11,10 @@ from recombine.lab import (
     Preset,
     Recorder,
     Reference,
+    Share,
     Source,
     Study,
+    Whole,
     all_of,
     for_all,
     grid,
@@ -43,11 +45,11 @@ from .paper import network_of
 class Config(ExpressionConfig):
     """Settings of the study of simple arithmetic."""
 
-    nested: float = 0.2
+    nested: Share = 0.2
     """Probability that an argument is an operation, in training."""
-    deeper_nested: float = 0.3
+    deeper_nested: Share = 0.3
     """Probability that an argument is an operation, in deeper expressions."""
-    early: int = 5000
+    early: Whole = 5000
     """Updates after which a network is also chosen: the column 50k of Table 5.3."""
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Recorder, check_counts
+from recombine.lab import Count, Recorder
 from recombine.models import specs
 
 from .networks import Data, NetworkConfig, fit, sizes_of, untrained
@@ -19,25 +19,21 @@ MODELS = ("lstm", "bi-lstm", "transformer", "relative", "position-gate", "ndr")
 class Config(NetworkConfig):
     """Settings of the studies of nested expressions."""
 
-    digits: int = 5
+    digits: Count = 5
     """How many digits there are, from 0 on; sums and products are modulo this number."""
-    longest: int = 25
+    longest: Count = 25
     """Tokens of the longest expression; a list counts one more for every operation."""
-    depths: tuple[int, int] = (2, 3)
+    depths: tuple[Count, Count] = (2, 3)
     """The least and the greatest depth in training; simple arithmetic has all single operations
     beside them."""
-    valid_depths: tuple[int, int] = (4, 4)
+    valid_depths: tuple[Count, Count] = (4, 4)
     """The least and the greatest depth of the expressions on which a network is chosen."""
-    deeper_depths: tuple[int, int] = (4, 5)
+    deeper_depths: tuple[Count, Count] = (4, 5)
     """The least and the greatest depth of the expressions on which it is tested."""
-    train: int = 20_000
+    train: Count = 20_000
     """Number of training expressions of these depths."""
-    buckets: int = 3
-    steps: int = 10_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_counts(self, "train")
+    buckets: Count = 3
+    steps: Count = 10_000
 
 
 class Learned(NamedTuple):

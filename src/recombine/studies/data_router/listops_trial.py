@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import models, probes, tasks
-from recombine.lab import Recorder
+from recombine.lab import Count, Recorder
 from recombine.models import specs
 
 from .expression_trial import Config as ExpressionConfig
@@ -23,11 +23,11 @@ class Config(ExpressionConfig):
 
     operators: tuple[Operator, ...] = ("MIN", "MAX", "SM")
     """The operators of lists."""
-    most_arguments: int = 3
+    most_arguments: Count = 3
     """The most arguments of an operator; the fewest are 2."""
-    longest: int = 36
-    depths: tuple[int, int] = (1, 3)
-    train: int = 100_000
+    longest: Count = 36
+    depths: tuple[Count, Count] = (1, 3)
+    train: Count = 100_000
     shown: str = "[SM [MAX [MIN 4 [MAX 2 3 0 ] ] 1 ] 1 [MIN 3 2 ] ]"
     """The list on which a network is watched at work."""
 

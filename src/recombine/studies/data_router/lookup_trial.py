@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import learning, probes, tasks
-from recombine.lab import Recorder, Trained
+from recombine.lab import Count, NotNegative, Positive, Recorder, Trained
 from recombine.models import specs
 
 from .networks import Data, NetworkConfig, fit, sizes_of, untrained
@@ -22,24 +22,24 @@ class Config(NetworkConfig):
     direction: Direction = "backward"
     """forward: the symbol is written first, then functions in the order in which they apply;
     backward: the reverse."""
-    ponder: float = 0.03
+    ponder: NotNegative = 0.03
     """Price of computing long, if columns halt, α."""
     ponder_padding: bool = False
     """Whether columns of padding count in the mean of that price, as in the published code."""
-    symbols: int = 6
+    symbols: Count = 6
     """How many symbols there are."""
-    functions: int = 8
+    functions: Count = 8
     """How many functions can be composed."""
-    longest: int = 5
+    longest: Count = 5
     """Functions of the longest training items."""
-    valid_lengths: tuple[int, int] = (6, 6)
+    valid_lengths: tuple[Count, Count] = (6, 6)
     """The fewest and the most functions of the items on which a network is chosen."""
-    longer_lengths: tuple[int, int] = (7, 8)
+    longer_lengths: tuple[Count, Count] = (7, 8)
     """The fewest and the most functions of the items on which it is tested."""
     published: bool = False
     """Tables and sets of items as published; otherwise tables of the seed and fresh items at every
     update."""
-    learning_rate: float = 3e-3
+    learning_rate: Positive = 3e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()

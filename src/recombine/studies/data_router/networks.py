@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recombine import learning, models, probes
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine.lab import (
+    Count,
+    Fraction,
+    NotNegative,
+    Positive,
+    Recorder,
+    Whole,
+    check_intervals,
+)
 from recombine.models import specs
 
 LEARNING_AS_PUBLISHED: dict[str, Any] = {
@@ -21,33 +29,32 @@ class NetworkConfig:
 
     model: specs.AbstractSequenceSpec = specs.NDRSpec()
     """The network."""
-    learning_rate: float = 1e-3
+    learning_rate: Positive = 1e-3
     """Learning rate of AdamW."""
-    muon_rate: float | None = 7e-3
+    muon_rate: Positive | None = 7e-3
     """Learning rate of Muon, which changes matrices; none: AdamW changes all weights."""
-    b2: float = 0.95
+    b2: Fraction = 0.95
     """Decay of AdamW's mean of squared gradients, β₂."""
-    warmup_steps: int = 300
+    warmup_steps: Whole = 300
     """Updates over which the learning rates rise."""
     decays: bool = True
     """Whether the learning rates then fall to 0 until the last update, or stay."""
-    weight_decay: float = 0.01
+    weight_decay: NotNegative = 0.01
     """Weight decay of AdamW and of Muon."""
-    clip: float = 1.0
+    clip: Positive = 1.0
     """Norm to which longer gradients are cut."""
-    buckets: int = 5
+    buckets: Count = 5
     """Sets of like lengths; all items of a batch are of one of them."""
-    batch_size: int = 64
+    batch_size: Count = 64
     """Items per update."""
-    steps: int = 5000
+    steps: Count = 5000
     """Number of updates."""
-    every: int = 500
+    every: Count = 500
     """Updates between two measurements."""
-    evaluated: int = 1000
+    evaluated: Count = 1000
     """Items on which accuracy is measured."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "buckets", "batch_size", "evaluated")
         check_intervals(self.steps, every=self.every)
         if self.decays and self.steps <= self.warmup_steps:
             raise ValueError(

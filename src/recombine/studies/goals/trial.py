@@ -8,6 +8,7 @@ from recombine import learning, probes, splits, tasks
 from recombine.lab import Recorder
 from recombine.models import specs
 
+from ...lab import Count, Fraction, NotNegative, Positive, Whole
 from ..meta_learner import MetaConfig, World, check_training, meta_trial
 from ..meta_models import Learner, Table, table_preset
 
@@ -38,33 +39,33 @@ class Config(MetaConfig):
 
     model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec(layers=2, width=32, embedding=8)
     """The model that adapts."""
-    clip: float = 2.0
+    clip: Positive = 2.0
     """Largest global norm of the outer gradient."""
-    weight_decay: float = 0.001
+    weight_decay: NotNegative = 0.001
     """Weight decay of the slow parameters."""
-    tasks: int = 8
+    tasks: Count = 8
     """Goals per outer step."""
-    every: int = 500
+    every: Count = 500
     """Outer steps between two measurements; a divisor of `steps`."""
     support: Literal["compositional", "non-compositional"] = "compositional"
     """The support: a random part of the goals is held out, or all goals in one quadrant."""
-    mazes: int = 2
+    mazes: Count = 2
     """Number of mazes."""
-    size: int = 5
+    size: Count = 5
     """Number of rows and of columns of a maze; odd."""
-    objects: int = 3
+    objects: Count = 3
     """Number of object types."""
-    interactions: int = 2
+    interactions: Whole = 2
     """Number of interactions."""
-    distractors: int = 2
+    distractors: Whole = 2
     """Number of objects besides the target."""
-    min_distance: int = 5
+    min_distance: Whole = 5
     """Smallest number of steps between agent and target."""
-    padded: int = 17
+    padded: Whole = 17
     """Steps of a padded demonstration; 0: those of the longest one."""
     collisions: bool = False
     """Whether distractors may lie on the target or the agent, as in the published code."""
-    held_out: float = 0.25
+    held_out: Fraction = 0.25
     """Fraction of goals held out with compositional support."""
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recombine import models, probes, splits, tasks, theory
-from recombine.lab import Recorder
+from recombine.lab import Count, Positive, Recorder
 
 from .toy_trial import passes_over
 
@@ -51,21 +51,21 @@ class Config:
 
     setting: Literal["A", "B"] = "A"
     """A: X2 is informative about the target. B: it is random."""
-    initialisations: int = 50
+    initialisations: Count = 50
     """Number of networks that take a first step, each on its own batch."""
-    batches: tuple[int, ...] = (100, 1000, 10_000, 100_000)
+    batches: tuple[Count, ...] = (100, 1000, 10_000, 100_000)
     """Batch sizes."""
-    linear_batches: int = 200
+    linear_batches: Count = 200
     """Number of batches of 500 points for the linear model."""
-    draws: int = 10_000
+    draws: Count = 10_000
     """Points per simulation with which closed forms are compared."""
-    simulations: int = 20
+    simulations: Count = 20
     """Number of simulations."""
-    points: int = 187
+    points: Count = 187
     """Training points of the run along which information is measured."""
-    steps: int = 64
+    steps: Count = 64
     """Passes of that run over its points."""
-    learning_rate: float = 0.1
+    learning_rate: Positive = 0.1
     """Learning rate of the first step and of the run."""
 
 

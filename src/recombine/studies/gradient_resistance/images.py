@@ -6,12 +6,15 @@ from typing import Literal
 from recombine import learning
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
+    Positive,
     Preset,
     Recorder,
     Results,
     Source,
     Study,
+    Whole,
     check_intervals,
     figures,
     grid,
@@ -48,19 +51,19 @@ class Config:
     """Data set; all but the digits are downloaded with `recombine data get`."""
     loss: Loss = "categorical-hinge"
     """The loss: Keras's categorical hinge, the multiclass hinge, or softmax cross-entropy."""
-    steps: int = 200
+    steps: Count = 200
     """Updates."""
-    batch: int = 64
+    batch: Count = 64
     """Pairs per update."""
-    learning_rate: float | None = None
+    learning_rate: Positive | None = None
     """Learning rate of Adam; none: 0.001 as published, and half of it for the digits."""
-    every: int = 5
+    every: Count = 5
     """Updates between two evaluations of the streams."""
-    pairs: int = 1000
+    pairs: Count = 1000
     """Pairs of each stream on which accuracy is measured."""
-    partners: int = 100
+    partners: Count = 100
     """Number of first images, and of second images with each, on which leakage is measured."""
-    data_seed: int | None = None
+    data_seed: Whole | None = None
     """Seed of all pairs, so that repetitions differ in weights only; none: pairs differ too."""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine.lab import Count, Positive, Recorder, Share, Whole, check_intervals
 
 Setting = Literal["A", "A-dedup", "B-masked", "B-uniform"]
 Sizes = tuple[tuple[str, int], ...]
@@ -24,29 +24,29 @@ class Config:
     setting: Setting = "A"
     """A: `jump` is trained alone, as a tenth of the lines; A-dedup: once; B-masked: every `jump` is
     replaced by another verb; B-uniform: tested commands are trained too, every command once."""
-    steps: int = 50
+    steps: Count = 50
     """Updates."""
-    every: int = 5
+    every: Count = 5
     """Updates between two evaluations."""
-    batch: int = 256
+    batch: Count = 256
     """Lines per update, drawn with replacement."""
-    learning_rate: float = 0.01
+    learning_rate: Positive = 0.01
     """Initial learning rate of Adam."""
-    decay: float = 0.96
+    decay: Share = 0.96
     """Factor of each decay of the learning rate."""
-    decay_every: int = 100
+    decay_every: Count = 100
     """Updates between two decays of the learning rate."""
-    clip: float = 1.0
+    clip: Positive = 1.0
     """Norm to which gradients are clipped."""
-    evaluated: int = 500
+    evaluated: Count = 500
     """Number of training and of test lines on which accuracy is measured, drawn once."""
-    held_out: int = 500
+    held_out: Whole = 500
     """Number of commands without `jump` held out as an IID test; 0: none."""
-    embedding: int = 32
+    embedding: Count = 32
     """Width of the word embeddings."""
-    units: int = 64
+    units: Count = 64
     """Units of the decoder; the encoder has half of them in each direction."""
-    output_embedding: int = 8
+    output_embedding: Count = 8
     """Width of the action embeddings."""
     swapped_start: bool = False
     """Whether the decoder's initial hidden and cell states are swapped, as in the published
@@ -54,7 +54,6 @@ class Config:
 
     def __post_init__(self) -> None:
         check_intervals(self.steps, every=self.every)
-        check_counts(self, "evaluated")
 
 
 def split_of(config: Config, key) -> tasks.ScanSplit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recombine import learning, models, tasks, theory
-from recombine.lab import Recorder
+from recombine.lab import Count, Positive, Recorder
 
 from .toy_trial import (
     GRID,
@@ -32,19 +32,19 @@ EVERY = 10
 class Config:
     """Settings of the linear counterpoint."""
 
-    steps: int = 20_000
+    steps: Count = 20_000
     """Steps of logistic regression, along the gradient of the population loss."""
-    learning_rate: float = 1.0
+    learning_rate: Positive = 1.0
     """Step size of logistic regression."""
-    nodes: int = 16
+    nodes: Count = 16
     """Nodes of the quadrature along each side of a quadrant."""
-    square_steps: int = 2000
+    square_steps: Count = 2000
     """Steps of least squares."""
-    square_rate: float = 0.5
+    square_rate: Positive = 0.5
     """Step size of least squares."""
-    passes: int = 1024
+    passes: Count = 1024
     """Passes of a linear unit and of a network over the same points."""
-    points: int = POINTS
+    points: Count = POINTS
     """Number of training points."""
 
     def __post_init__(self) -> None:

@@ -7,7 +7,9 @@ import numpy as np
 
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
+    NotNegative,
     Preset,
     Recorder,
     Results,
@@ -66,21 +68,21 @@ class Config:
     """Pairs of images, or the toy of two coordinates; both in setting A."""
     remedy: PairRemedy = "none"
     """The remedy against the use of the second input."""
-    strength: float | None = None
+    strength: NotNegative | None = None
     """Strength of the remedy; none: the value chosen on other seeds."""
     data: Images = "digits"
     """Data set; all but the digits are downloaded with `recombine data get`."""
-    steps: int = 200
+    steps: Count = 200
     """Updates on images."""
-    batch: int = 64
+    batch: Count = 64
     """Pairs per update."""
-    pairs: int = 1000
+    pairs: Count = 1000
     """Pairs of each stream on which accuracy is measured."""
-    partners: int = 100
+    partners: Count = 100
     """Number of first images, and of second images with each, on which leakage is measured."""
-    toy_steps: int = STEPS
+    toy_steps: Count = STEPS
     """Passes over the training points of the toy."""
-    points: int = POINTS
+    points: Count = POINTS
     """Training points of the toy."""
 
     def __post_init__(self) -> None:

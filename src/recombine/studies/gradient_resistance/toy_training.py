@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import probes, tasks
-from recombine.lab import Recorder, check_counts
+from recombine.lab import Count, Positive, Recorder
 
 from .toy_trial import (
     BATCH,
@@ -43,21 +43,20 @@ class Config:
     """A: X_2 is partly informative, one quadrant is left out. B: X_2 is random."""
     step: Literal["pass", "update"] = "pass"
     """What counts as a step: a pass over the training points, or one update."""
-    steps: int = STEPS
+    steps: Count = STEPS
     """Number of steps."""
-    points: int = POINTS
+    points: Count = POINTS
     """Number of training points."""
-    batch: int = BATCH
+    batch: Count = BATCH
     """Points per update."""
-    learning_rate: float = RATE
+    learning_rate: Positive = RATE
     """Learning rate of plain gradient descent."""
-    outputs: int = 1
+    outputs: Count = 1
     """Number of outputs: 1 predicts Y_1; 2 predict Y_1 and Y_2."""
 
     def __post_init__(self) -> None:
         if self.outputs not in (1, 2):
             raise ValueError(f"outputs={self.outputs}: the toy has 1 or 2 of them")
-        check_counts(self, "steps")
 
 
 A: dict[str, Any] = {"data": "playground", "setting": "A", "step": "pass"}

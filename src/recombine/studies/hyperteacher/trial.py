@@ -8,6 +8,7 @@ from recombine import learning, splits, tasks
 from recombine.lab import Recorder
 from recombine.models import specs
 
+from ...lab import Count, Fraction, Positive
 from ..meta_learner import (
     MetaConfig,
     World,
@@ -54,29 +55,29 @@ class Config(MetaConfig):
         "compositional"
     )
     """The support: which combinations of modules are trained."""
-    M: int = 6
+    M: Count = 6
     """Modules per layer."""
-    K: int = 3
+    K: Count = 3
     """The largest number of modules that a task mixes in a layer."""
-    teacher_layers: int = 1
+    teacher_layers: Count = 1
     """Hidden layers of the teacher."""
-    teacher_width: int = 8
+    teacher_width: Count = 8
     """Units of a hidden layer of the teacher."""
-    inputs: int = 8
+    inputs: Count = 8
     """Inputs of the teacher."""
-    outputs: int = 4
+    outputs: Count = 4
     """Outputs of the teacher, the number of classes."""
     bank: Literal["joint", "per layer", "shared"] = "joint"
     """Whether a module contributes to all generated layers, to one layer, or is shared by all."""
-    input_range: float = 1.0
+    input_range: Positive = 1.0
     """Bound of the inputs, which are uniform on ± this."""
-    temperature: float = 0.1
+    temperature: Positive = 0.1
     """Temperature of the softmax over the teacher's outputs."""
-    shots: int = 64
+    shots: Count = 64
     """Support samples per task, to adapt to."""
-    queries: int = 64
+    queries: Count = 64
     """Query samples per task, on which losses are computed."""
-    held_out: float = 0.25
+    held_out: Fraction = 0.25
     """Fraction of combinations held out with compositional support."""
     held_out_layers: Literal["last", "all"] = "last"
     """The layers in which non-compositional support leaves out the last module."""

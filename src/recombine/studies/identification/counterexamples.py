@@ -10,6 +10,7 @@ import numpy as np
 from recombine import models, theory
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
     Preset,
     Recorder,
@@ -55,9 +56,9 @@ class Config:
         "memoriser", "memoriser-consistent",
     ] = "wider"  # fmt: skip
     """The counterexample, or a companion of one that does generalize."""
-    log2_samples: int = 13
+    log2_samples: Count = 13
     """log2 of the number of evenly spread points over which expectations are means."""
-    starts: int = 10
+    starts: Count = 10
     """Number of random starts of the search for the best ẑ."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import learning, models, probes, splits, tasks
-from recombine.lab import Recorder, check_intervals
+from recombine.lab import Count, NotNegative, Positive, Recorder, Whole, check_intervals
 
 
 @dataclass(frozen=True)
@@ -21,46 +21,46 @@ class Config:
     """Name of the set of training tasks: discrete (D) or continuous (C), connected or not."""
     rule: Literal["persistent", "reinferred"] = "persistent"
     """Train a table of task latents with the weights, or infer latents anew at every step."""
-    width_factor: int = 2
+    width_factor: Count = 2
     """Ratio of the student's hidden units to the teacher's."""
-    module_factor: int = 2
+    module_factor: Count = 2
     """Ratio of the student's modules to the teacher's."""
-    modules: int = 6
+    modules: Count = 6
     """Modules M of the teacher; sets with triples need 6."""
-    inputs: int = 16
+    inputs: Count = 16
     """Input dimensions n."""
-    hidden: int = 16
+    hidden: Count = 16
     """Hidden units h of the teacher."""
-    outputs: int = 4
+    outputs: Count = 4
     """Output dimensions o."""
     sum_to_one: bool = False
     """Whether continuous latents are normalised as in the paper's prose, not as in Algorithm 1."""
-    num_tasks: int = 60
+    num_tasks: Whole = 60
     """Number of continuous tasks, drawn once, if latents are persistent; tasks per step if they
     are reinferred (0: one per family)."""
-    steps: int = 20_000
+    steps: Count = 20_000
     """Steps of learning."""
-    batch: int = 128
+    batch: Count = 128
     """Inputs per step, if latents are persistent."""
-    learning_rate: float = 0.01
+    learning_rate: Positive = 0.01
     """Learning rate at the first step."""
-    final_learning_rate: float = 1e-5
+    final_learning_rate: Positive = 1e-5
     """Learning rate at the last step, after cosine annealing."""
-    weight_decay: float = 0.0
+    weight_decay: NotNegative = 0.0
     """Decoupled weight decay, if latents are reinferred."""
-    inference_steps: int = 400
+    inference_steps: Count = 400
     """Number of Adam steps that infer latents."""
-    inference_batch: int = 128
+    inference_batch: Count = 128
     """Inputs per step of inference, and per step of learning if latents are reinferred."""
-    inference_rate: float = 0.02
+    inference_rate: Positive = 0.02
     """Learning rate of inference at its first step."""
-    final_inference_rate: float = 2e-4
+    final_inference_rate: Positive = 2e-4
     """Learning rate of inference at its last step, after cosine annealing."""
-    test_tasks: int = 32
+    test_tasks: Count = 32
     """Tasks per number of modules on which losses are measured."""
-    test_inputs: int = 1024
+    test_inputs: Count = 1024
     """Fresh inputs on which losses are measured."""
-    every: int = 500
+    every: Count = 500
     """Steps between two observations of the loss."""
 
     def __post_init__(self) -> None:

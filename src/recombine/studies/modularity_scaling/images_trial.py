@@ -7,7 +7,16 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
-from recombine.lab import Recorder, Reference, reference
+from recombine.lab import (
+    Count,
+    Fraction,
+    NotNegative,
+    Positive,
+    Recorder,
+    Reference,
+    Whole,
+    reference,
+)
 
 from .sine_trial import kernel_optimizer
 
@@ -46,50 +55,50 @@ class Config:
     data: Literal["digits", "templates", "mnist", "fashion-mnist", "cifar-10"] = "digits"
     """Images: 8x8 digits, synthetic mixtures of templates, or a data set of `recombine data get`.
     """
-    side: int | None = None
+    side: Count | None = None
     """Rows and columns to which images are averaged; none: their own size."""
-    k: int = 4
+    k: Count = 4
     """Images per input."""
-    held_out: float = 0.0
+    held_out: Fraction = 0.0
     """Fraction of the tuples of classes that no training input has; 0: none."""
-    noise: float = 0.0
+    noise: NotNegative = 0.0
     """Standard deviation of the noise on training inputs."""
-    modules: int = 16
+    modules: Count = 16
     """Modules K of the network."""
-    width: int = 16
+    width: Count = 16
     """Dimension of a module's projection."""
-    trunk: tuple[int, ...] = (64, 32)
+    trunk: tuple[Count, ...] = (64, 32)
     """Units of the hidden layers that all modules share."""
-    hidden: tuple[int, ...] = (128, 128, 64)
+    hidden: tuple[Count, ...] = (128, 128, 64)
     """Units of the hidden layers of the monolithic network."""
-    inputs: int = 12_800
+    inputs: Count = 12_800
     """Training inputs, each seen once."""
-    batch: int = 128
+    batch: Count = 128
     """Inputs per step."""
-    learning_rate: float = 3e-3
+    learning_rate: Positive = 3e-3
     """Learning rate of Adam."""
     sampling: Literal["per_module_slot", "per_module_column", "global_random"] = "per_module_slot"
     """The outputs to which the kernel rule fits a module: all of one image, a single one, or all.
     """
     together: bool = True
     """Whether a module is fitted to all of its outputs at every step, or to a random one."""
-    sigma: float | None = None
+    sigma: Positive | None = None
     """Width of the kernel; none: the root mean squared distance of projected inputs."""
-    jitter: float = 0.1
+    jitter: NotNegative = 0.1
     """Added to the diagonal of the kernel."""
     kernel_optimiser: Literal["adam", "sgd"] = "adam"
     """Optimizer of the kernel rule."""
     kernel_mean: bool = True
     """Whether the objective of the kernel rule is divided by its batch size."""
-    kernel_rate: float = 0.003
+    kernel_rate: Positive = 0.003
     """Learning rate of the kernel rule."""
-    kernel_inputs: int = 4096
+    kernel_inputs: Count = 4096
     """Number of training inputs, from the first on, that the kernel rule sees."""
-    kernel_batch: int = 128
+    kernel_batch: Count = 128
     """Inputs per step of the kernel rule."""
-    kernel_steps: int = 100
+    kernel_steps: Whole = 100
     """Steps of the kernel rule."""
-    test_inputs: int = 2000
+    test_inputs: Count = 2000
     """Test inputs on which accuracy is measured."""
 
     def __post_init__(self) -> None:

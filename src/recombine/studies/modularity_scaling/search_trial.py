@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recombine import probes
-from recombine.lab import Diverged, Recorder, Results
+from recombine.lab import Count, Diverged, Positive, Recorder, Results
 
 from . import sine_trial
 from .sine_trial import Problem, Streams, network_of, problem, regression, streams
@@ -19,7 +19,7 @@ from .sine_trial import Problem, Streams, network_of, problem, regression, strea
 class Config(sine_trial.Config):
     """Settings of the studies of sample complexity, which search the number n of samples."""
 
-    eps: tuple[float, ...] = (0.6,)
+    eps: tuple[Positive, ...] = (0.6,)
     """Test losses to reach, one search per loss; searches share trainings."""
     relative: bool = True
     """Whether `eps` is a fraction of the target's variance."""
@@ -29,9 +29,9 @@ class Config(sine_trial.Config):
     """log2 of the fewest samples."""
     largest: float = 13.0
     """log2 of the most samples."""
-    tolerance: float = 0.5
+    tolerance: Positive = 0.5
     """Width of the bracket, in log2 n, at which a search stops."""
-    evaluations: int = 18
+    evaluations: Count = 18
     """The largest number of trainings per search."""
 
 

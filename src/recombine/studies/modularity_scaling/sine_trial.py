@@ -2,12 +2,22 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Recorder
+from recombine.lab import (
+    Above,
+    AtLeast,
+    AtMost,
+    Count,
+    NotNegative,
+    OrInfinite,
+    Positive,
+    Recorder,
+    Whole,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -48,61 +58,59 @@ class Config:
 
     method: Method = "modular"
     """The method: monolithic, or modular with random, kernel-initialised or true directions."""
-    k: int = 5
+    k: Count = 5
     """Modules of the target."""
-    m: int = 0
+    m: Whole = 0
     """Input dimensions; 0: as many as modules."""
-    n: int = 1000
+    n: Count = 1000
     """Training samples."""
-    tau: int = 5
+    tau: Count = 5
     """Sine waves per module of the target."""
     projection: Literal["linear", "distance"] = "linear"
     """The input of a module: uᵀx, or the distance from u to x."""
-    modules: int = 0
+    modules: Whole = 0
     """Modules K of the network; 0: `factor` times k."""
-    factor: int = 2
+    factor: Count = 2
     """Modules of the network per module of the target."""
-    width: int = 32
+    width: Count = 32
     """Units of a hidden layer."""
-    layers: int = 4
+    layers: Count = 4
     """Linear layers of a module; a monolithic network has one more, in place of the projection."""
-    learning_rate: float = 0.01
+    learning_rate: Positive = 0.01
     """Learning rate of Adam on the task."""
-    steps: int = 600
+    steps: Whole = 600
     """Steps on the task; 0: the paper's schedule by dimension."""
-    batch: int = 0
+    batch: Whole = 0
     """Samples per step on the task; 0: all."""
     kernel_rule: Literal["independent", "determinant", "joint"] = "independent"
     """The kernel rule: Algorithm 1, Algorithm 1 with the determinant of the kernel, or all
     directions together."""
-    restarts: int = 1
+    restarts: Count = 1
     """Starts of the kernel rule per direction that is kept, chosen by the objective."""
-    kernel_steps: int = 150
+    kernel_steps: Whole = 150
     """Steps of the kernel rule."""
-    kernel_rate: float = 0.01
+    kernel_rate: Positive = 0.01
     """Learning rate of the kernel rule."""
-    kernel_batch: int = 128
+    kernel_batch: Count = 128
     """Samples per step of the kernel rule."""
     kernel_optimiser: Literal["adam", "sgd"] = "adam"
     """Optimizer of the kernel rule; the paper's is plain gradient descent."""
     kernel_mean: bool = True
     """Whether the objective of the kernel rule is divided by its batch size."""
-    kernel_clip: float = float("inf")
+    kernel_clip: Annotated[float, Above(0), OrInfinite()] = float("inf")
     """Largest norm of a module's gradient in the kernel rule."""
-    sigma: float = 1.0
+    sigma: Positive = 1.0
     """Bandwidth of the kernel; its initial value if it is learned."""
-    least_cosine: float = 0.1
+    least_cosine: Annotated[float, AtLeast(-1), AtMost(1)] = 0.1
     """Smallest cosine of u and v in the kernel of linear projections."""
-    jitter: float = 0.1
+    jitter: NotNegative = 0.1
     """Jitter added to the diagonal of the kernel; a large one gives ridge regression."""
-    test_samples: int = 4000
+    test_samples: Count = 4000
     """Number of samples on which test losses are measured."""
-    every: int = 0
+    every: Whole = 0
     """Steps between two measurements; 0: a tenth of all steps."""
 
     def __post_init__(self) -> None:
-        if self.n < 1 or self.k < 1:
-            raise ValueError(f"n and k must be 1 or more; got {self.n} and {self.k}")
         if self.kernel_rule == "joint" and self.projection != "linear":
             raise ValueError("kernel_rule=joint needs projection=linear")
         if self.method in KERNEL and self.kernel_batch > self.n:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import theory
-from recombine.lab import Recorder
+from recombine.lab import Count, Positive, Recorder
 
 from . import closed_form_values as known
 from .closed_form_values import DIMENSIONS, PARAMETERS, SAMPLES
@@ -23,19 +23,19 @@ SMALL_EPS = 0.5
 class Config:
     """Settings of the theory: the paper's constants, and the size of the simulation."""
 
-    c: float = 1.15
+    c: Positive = 1.15
     """The scale c of targets."""
-    omega: float = 1.57
+    omega: Positive = 1.57
     """The base Omega of the effective dimension."""
-    alpha: float = 0.85
+    alpha: Positive = 0.85
     """Effective parameters per parameter of a network."""
-    eps: float = 1.2
+    eps: Positive = 1.2
     """The test loss of Figure 3."""
-    figure_1_m: int = 5
+    figure_1_m: Count = 5
     """The input dimension of Figure 1, which the paper does not state."""
-    figure_1_points: int = 50
+    figure_1_points: Count = 50
     """Points along either axis of Figure 1."""
-    draws: int = 3000
+    draws: Count = 3000
     """Number of simulated targets, with one training set each."""
 
 

@@ -9,7 +9,9 @@ from recombine import learning, models, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    Positive,
     Preset,
     Recorder,
     Results,
@@ -35,17 +37,17 @@ class Config:
     data: Literal["population", "sample"] = "population"
     """Exact statistics with gradient flow from decoupled weights, or a sample with gradient
     descent from random weights."""
-    samples: int = 4000
+    samples: Count = 4000
     """Size of the sample."""
-    width: int = 8
+    width: Count = 8
     """Hidden units of a pathway."""
     start: float = 1e-3
     """Initial mode strength (population) or standard deviation of the weights (sample)."""
-    tau: float = 1.0
+    tau: Positive = 1.0
     """Time constant of gradient flow."""
-    epochs: int = 200
+    epochs: Count = 200
     """Length of training in units of time."""
-    learning_rate: float = 0.2
+    learning_rate: Positive = 0.2
     """Time step of gradient descent."""
 
 

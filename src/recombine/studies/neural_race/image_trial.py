@@ -8,7 +8,7 @@ import numpy as np
 
 from recombine import data, learning, models, probes, splits, tasks
 from recombine._spec import AbstractSpec
-from recombine.lab import Recorder
+from recombine.lab import Count, Fraction, NotNegative, Positive, Recorder
 
 CHANCE = 0.1
 OBSERVED = 200
@@ -21,7 +21,7 @@ class Config:
 
     data: Literal["digits", "mnist", "fashion-mnist", "cifar-10", "prototypes"] = "digits"
     """Images: 8x8 digits, a data set of `recombine data get`, or synthetic classes."""
-    side: int | None = None
+    side: Count | None = None
     """Rows and columns to which images are averaged; none: their own size."""
     inputs: Literal["permuted", "rotated"] = "permuted"
     """Input domains: one pixel permutation or one rotation per domain."""
@@ -31,25 +31,25 @@ class Config:
     """The gated classifier with its shared hidden module, or the control that shares nothing."""
     activation: Literal["linear", "leaky"] = "linear"
     """Linear modules, or modules with leaky ReLU (slope 0.01) between their layers."""
-    layers: int = 1
+    layers: Count = 1
     """Linear layers per module; an activation inside modules needs at least two."""
-    M: int = 10
+    M: Count = 10
     """Number of input and of output domains."""
-    K: int = 4
+    K: Count = 4
     """Output domains trained with each input domain."""
-    width: int = 64
+    width: Count = 64
     """Hidden units."""
-    gain: float = 0.1
+    gain: NotNegative = 0.1
     """Factor on the Xavier-uniform initial weights."""
-    learning_rate: float = 0.1
+    learning_rate: Positive = 0.1
     """Step size of gradient descent."""
-    momentum: float = 0.9
+    momentum: Fraction = 0.9
     """Momentum of gradient descent."""
-    batch: int = 32
+    batch: Count = 32
     """Images per step; each is sent along all routes."""
-    steps: int = 2000
+    steps: Count = 2000
     """Steps of gradient descent."""
-    test_images: int = 500
+    test_images: Count = 500
     """Test images on which accuracy is measured."""
 
 

@@ -9,7 +9,10 @@ from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Recorder,
     Results,
@@ -37,19 +40,19 @@ SMALL, LARGE, RISING = SCALES[0], SCALES[-1], SCALES[1:]
 class Config:
     """Settings of the initialisation study."""
 
-    sigma_0: float = 0.2
+    sigma_0: NotNegative = 0.2
     """Singular value of the random initial weights."""
     training: Literal["full", "linearised"] = "full"
     """Train the network, or its first-order expansion around the initial weights."""
-    M: int = 7
+    M: Count = 7
     """Number of input and of output domains."""
-    K: int = 4
+    K: Count = 4
     """Output domains trained with each input domain."""
-    width: int = 64
+    width: Count = 64
     """Hidden units N_h."""
-    learning_rate: float = 0.006
+    learning_rate: Positive = 0.006
     """Step size, divided by the cube root of sigma_0."""
-    epochs: int = 1200
+    epochs: Count = 1200
     """Steps of full-batch gradient descent."""
 
 

@@ -9,7 +9,10 @@ import numpy as np
 from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Recorder,
     Results,
@@ -35,22 +38,22 @@ class Config:
 
     init: Literal["decoupled", "random"] = "decoupled"
     """Weights aligned with the data's modes, or random orthogonal ones."""
-    schemes: tuple[int, ...] = (1, 2, 5, 10)
+    schemes: tuple[Count, ...] = (1, 2, 5, 10)
     """Domains per block on either side, √P, one entry per scheme in the network."""
-    M: int = 10
+    M: Count = 10
     """Number of input and of output domains."""
-    b_0: float = 0.1
+    b_0: NotNegative = 0.1
     """Initial strength of every weight."""
-    sigma_0: float = 0.1
+    sigma_0: NotNegative = 0.1
     """Singular value of random initial weights."""
-    head_start: float = 0.0
+    head_start: NotNegative = 0.0
     """Initial strength of the dedicated pathway, as a multiple of the one that gives a draw with
     the shared pathway in the strongest mode; with 0 all schemes start equal."""
-    learning_rate: float = 0.005
+    learning_rate: Positive = 0.005
     """Step size."""
-    epochs: int = 1500
+    epochs: Count = 1500
     """Steps of gradient descent."""
-    width: int = 32
+    width: Count = 32
     """Hidden units of every pathway."""
 
 

@@ -9,7 +9,10 @@ from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Quantity,
     Recorder,
@@ -40,19 +43,19 @@ class Config:
     init: Literal["random", "decoupled"] = "random"
     """Orthogonal weights with singular values sigma_0, or weights aligned with the data's modes
     with strength b_0."""
-    M: int = 7
+    M: Count = 7
     """Number of input and of output domains."""
-    K: int = 4
+    K: Count = 4
     """Output domains trained with each input domain."""
-    width: int = 64
+    width: Count = 64
     """Hidden units N_h."""
-    sigma_0: float = 0.2
+    sigma_0: NotNegative = 0.2
     """Singular value of the random initial weights."""
-    b_0: float = 0.08
+    b_0: NotNegative = 0.08
     """Initial strength of the theory and of the decoupled weights; 0.2 / 2.5 in the paper."""
-    learning_rate: float = 0.02
+    learning_rate: Positive = 0.02
     """Step size."""
-    epochs: int = 500
+    epochs: Count = 500
     """Steps of full-batch gradient descent."""
 
 

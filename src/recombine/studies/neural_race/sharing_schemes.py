@@ -8,7 +8,10 @@ from recombine import learning, models, probes, splits, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Quantity,
     Recorder,
@@ -34,28 +37,28 @@ RATIOS = {1: 24.0, 2: 9.43, 5: 2.66, 10: 1.0}
 class Config:
     """Settings of the sharing-schemes study."""
 
-    q: int = 10
+    q: Count = 10
     """Domains per block on either side, √P: with 1 every route has its own pathway, with M all
     routes share one."""
-    M: int = 10
+    M: Count = 10
     """Number of input and of output domains; q divides it."""
-    S: float = 3.0
+    S: NotNegative = 3.0
     """Input-output singular value of the mode."""
-    D: float = 1.0
+    D: NotNegative = 1.0
     """Input singular value of the mode."""
-    b_0: float = 0.01
+    b_0: NotNegative = 0.01
     """Initial strength of every weight."""
-    tau: float = 2.0
+    tau: Positive = 2.0
     """Time constant, in epochs."""
-    epochs: int = 10000
+    epochs: Count = 10000
     """Length of the curves in epochs."""
-    simulated_b_0: float = 0.3
+    simulated_b_0: NotNegative = 0.3
     """Initial strength in the simulated network."""
-    simulated_epochs: int = 800
+    simulated_epochs: Count = 800
     """Steps of gradient descent in the simulated network."""
-    learning_rate: float = 0.005
+    learning_rate: Positive = 0.005
     """Step size in the simulated network."""
-    width: int = 16
+    width: Count = 16
     """Hidden units in the simulated network."""
 
 

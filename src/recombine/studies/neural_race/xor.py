@@ -9,7 +9,10 @@ from recombine import learning, models, probes, tasks, theory
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Recorder,
     Results,
@@ -30,15 +33,15 @@ class Config:
 
     network: Literal["relu", "linear", "gated"] = "relu"
     """The network: ReLU, linear, or gated linear with one pathway per example."""
-    hidden: int = 128
+    hidden: Count = 128
     """Hidden units N_h of the ReLU and the linear network."""
-    sigma_0: float = 0.0002
+    sigma_0: NotNegative = 0.0002
     """Standard deviation of the initial weights of the ReLU and the linear network."""
-    a_0: float = 1e-3
+    a_0: NotNegative = 1e-3
     """Initial mode strength of the gated network's pathways."""
-    tau: float = 2.5
+    tau: Positive = 2.5
     """Time constant; the learning rate is its inverse."""
-    epochs: int = 150
+    epochs: Count = 150
     """Steps of full-batch gradient descent."""
 
 

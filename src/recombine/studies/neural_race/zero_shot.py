@@ -9,7 +9,10 @@ from recombine import learning, models, probes, splits, tasks
 from recombine.lab import (
     Beside,
     Claim,
+    Count,
     Figure,
+    NotNegative,
+    Positive,
     Preset,
     Recorder,
     Results,
@@ -32,19 +35,19 @@ from . import DOCUMENT
 class Config:
     """Settings of the zero-shot study."""
 
-    K: int = 4
+    K: Count = 4
     """Output domains trained with each input domain."""
     mask: Literal["ring", "random"] = "ring"
     """Neighbouring outputs on a ring, or a random regular mask drawn with the seed."""
-    M: int = 10
+    M: Count = 10
     """Number of input and of output domains."""
-    width: int = 64
+    width: Count = 64
     """Hidden units N_h."""
-    sigma_0: float = 0.2
+    sigma_0: NotNegative = 0.2
     """Singular value of the random initial weights."""
-    learning_rate: float = 0.05
+    learning_rate: Positive = 0.05
     """Step size, divided by K."""
-    epochs: int = 1000
+    epochs: Count = 1000
     """Steps of full-batch gradient descent."""
 
 

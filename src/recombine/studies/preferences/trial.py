@@ -8,6 +8,7 @@ from recombine import learning, splits, tasks
 from recombine.lab import Recorder
 from recombine.models import specs
 
+from ...lab import Count, Fraction, Positive
 from ..meta_learner import MetaConfig, World, check_modules, check_training, meta_trial
 from ..meta_models import Learner, Table, table_preset
 
@@ -38,25 +39,25 @@ class Config(MetaConfig):
 
     model: specs.AbstractMetaSpec = specs.LinearHypernetworkSpec(layers=2, width=32, embedding=16)
     """The model that adapts."""
-    outer_rate: float = 0.001
+    outer_rate: Positive = 0.001
     """Learning rate of the slow parameters."""
-    inner_rate: float = 0.1
+    inner_rate: Positive = 0.1
     """Learning rate of the fast parameters."""
     support: Literal["compositional", "non-compositional", "connected", "disconnected"] = (
         "compositional"
     )
     """The support: which combinations of modules are trained."""
-    M: int = 8
+    M: Count = 8
     """Number of modules, the preference vectors that tasks mix."""
-    K: int = 3
+    K: Count = 3
     """The largest number of modules that a task mixes."""
-    colours: int = 8
+    colours: Count = 8
     """Number of object colours, the entries of a preference vector."""
     layout: tuple[str, ...] = ("...", "...")
     """Rows of the grid, with `.` for a free cell and `#` for a wall."""
-    objects: int = 2
+    objects: Count = 2
     """Number of objects in an instance of the grid."""
-    horizon: int = 4
+    horizon: Count = 4
     """Steps that action values look ahead, and the largest number of states per demonstration."""
     compact: bool = True
     """Whether observations leave out walls, which never change."""
@@ -64,11 +65,11 @@ class Config(MetaConfig):
     """Whether terminating is worth 0, instead of the value of staying in place for a step."""
     sum_to_one: bool = False
     """Whether latents are normalised as in the paper's prose, instead of its Algorithm 1."""
-    shots: int = 8
+    shots: Count = 8
     """Support instances per task, to adapt to."""
-    queries: int = 8
+    queries: Count = 8
     """Query instances per task, on which losses are computed."""
-    held_out: float = 0.25
+    held_out: Fraction = 0.25
     """Fraction of combinations held out with compositional support."""
 
     def __post_init__(self) -> None:
