@@ -328,7 +328,7 @@ class _Crew:
                 break
             hand.jobs[job.trial.id] = job
         hand.size, hand.since = len(hand.jobs), time.monotonic()
-        tasks = [Task(j.trial, j.study, self._checkpoints(j)) for j in hand.jobs.values()]
+        tasks = [Task(j.trial, j.study, self._files(j)) for j in hand.jobs.values()]
         hand.heard_on = hand.actor.work.options(num_returns="streaming").remote(tasks)
         self._hands[hand.heard_on] = hand
 
@@ -338,13 +338,15 @@ class _Crew:
         fair = math.ceil(len(self._schedule) / (2 * (len(self._hands) + 1)))
         return max(1, min(fair, int(BATCH_SECONDS / hand.pace)))
 
-    def _checkpoints(self, job: Job) -> list[File]:
-        folder = self._store / "checkpoints" / job.trial.id
-        if self._shared is not None or not folder.is_dir():
-            return []
+    def _files(self, job: Job) -> list[File]:
+        """What a trial goes on from, and the networks that it looks at."""
+        patterns = [f"networks/{job.trial.needs}.*"] if job.trial.needs else []
+        if self._shared is None:
+            patterns.append(f"checkpoints/{job.trial.id}/*/*.ckpt")
         return [
             File(str(path.relative_to(self._store)), path.read_bytes())
-            for path in sorted(folder.glob("*/*.ckpt"))
+            for pattern in patterns
+            for path in sorted(self._store.glob(pattern))
         ]
 
     def _receive(self, hand: _Hand, news: News) -> Iterator[Event]:

@@ -43,8 +43,8 @@ class Task(NamedTuple):
 
     trial: Trial
     study: str
-    checkpoints: Sequence[File]
-    """Those from which it goes on."""
+    files: Sequence[File]
+    """Checkpoints from which it goes on, and the networks that it looks at."""
 
 
 class News(NamedTuple):
@@ -53,7 +53,7 @@ class News(NamedTuple):
     lines: bytes
     """Events, as a local worker sends them."""
     files: Sequence[File]
-    """Arrays of the trials that finished, and new checkpoints."""
+    """Arrays and networks of the trials that finished, and new checkpoints."""
     printed: str
 
 
@@ -118,14 +118,17 @@ class RayWorker:
 
     def _carry_out(self, tasks: Sequence[Task], told: "SimpleQueue[bytes | File | None]") -> None:
         try:
-            for trial, study, checkpoints in tasks:
-                for file in checkpoints:
-                    path = self._folder / file.path
+            for trial, study, files in tasks:
+                given = [self._folder / file.path for file in files]
+                for path, file in zip(given, files, strict=True):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(file.content)
-                    self._sent.add(path)
+                self._sent.update(given)
                 told.put(lines.encode({"event": "started", "trial": trial.id}))
                 end = carry_out(trial, study, self._folder, self._clock, told.put)
+                for path in given:
+                    if not path.is_relative_to(self._folder / "checkpoints"):
+                        path.unlink(missing_ok=True)
                 for file in self._written():
                     told.put(file)
                 told.put(end)
