@@ -22,6 +22,7 @@ from recombine.lab.run import execute, plan
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::FutureWarning")
 
 WALK = str(Path(__file__).parent / "walk_study.py")
+LOOK = str(Path(__file__).parent / "look_study.py")
 HOSTILE = str(Path(__file__).parent / "hostile_study.py")
 LONG = {"preset": "laptop", "seeds": 2, "assignments": ["steps=20000", "rate=0.1"]}
 """Two trials that can be interrupted."""
@@ -54,6 +55,16 @@ def carry_out(folder, study, engine, note=lambda event: None, **choices):
 @pytest.fixture(scope="module")
 def long_walks(tmp_path_factory):
     return carry_out(tmp_path_factory.mktemp("local"), WALK, LocalEngine(2), **LONG)
+
+
+def test_networks_go_to_the_trials_that_look_at_them(tmp_path, cluster):
+    choices = {"preset": "smoke", "seeds": 2}
+    expected = carry_out(tmp_path / "local", LOOK, LocalEngine(1), **choices)
+    found = carry_out(tmp_path / "ray", LOOK, RayEngine(address=cluster.address), **choices)
+    assert found == expected
+    assert expected[1] == 0
+    for folder in ("local", "ray"):
+        assert list((tmp_path / folder / "networks").glob("*.npz"))
 
 
 def workers_of(machine) -> list[int]:
