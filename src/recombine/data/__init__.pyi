@@ -6,6 +6,7 @@ from ._corpora import ByteVocabulary as ByteVocabulary
 from ._corpora import Corpus as Corpus
 from ._corpora import PieceVocabulary as PieceVocabulary
 from ._corpora import corpus as corpus
+from ._generated_text import generated_text as generated_text
 from ._images import ImageData as ImageData
 from ._images import digits as digits
 from ._images import mnist as mnist

@@ -46,6 +46,7 @@ from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
 from ._objectives import AbstractCarryingObjective as AbstractCarryingObjective
+from ._objectives import BalancedLabelLoss as BalancedLabelLoss
 from ._objectives import PonderLoss as PonderLoss
 from ._objectives import RouteLoss as RouteLoss
 from ._objectives import ScoreLoss as ScoreLoss
