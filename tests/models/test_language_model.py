@@ -27,9 +27,9 @@ def small(feed_forward="dense"):
 
 
 @eqx.filter_jit
-def logits(model, tokens, memory=None, places=0):
+def logits(model, tokens, memory=None, places=0, key=None, every=False):
     memory = model.memory(len(tokens), places) if memory is None else memory
-    return model(tokens, memory)
+    return model(tokens, memory, key=key, every=every)
 
 
 @pytest.mark.parametrize("name", FEED_FORWARDS)
@@ -43,7 +43,7 @@ def test_later_tokens_change_no_earlier_scores(name):
 
 def test_with_one_layer_segments_with_a_memory_are_the_whole_text():
     spec = specs.TransformerXLSpec(**SMALL | {"layers": 1})
-    model = spec.build(specs.LanguageSizes(VOCABULARY), KEY)
+    model = eqx.filter_jit(spec.build)(specs.LanguageSizes(VOCABULARY), KEY)
     whole = logits(model, TOKENS).logits
     memory, parts = model.memory(2, 2 * LENGTH), []
     for part in jnp.split(TOKENS, 3, axis=1):
@@ -66,6 +66,7 @@ def test_an_empty_memory_is_none_however_many_places_it_has():
 def test_nothing_is_learned_through_the_memory():
     model = small()
 
+    @eqx.filter_jit
     @eqx.filter_grad
     def slope(memory):
         return model(TOKENS[:, :LENGTH], memory).logits.sum()
@@ -77,14 +78,13 @@ def test_nothing_is_learned_through_the_memory():
 def test_extras_of_every_token_are_kept_if_asked():
     model = small("mixture")
     assert logits(model, TOKENS).extras["balance"].shape == (2,)
-    every = model(TOKENS, model.memory(2, 0), every=True).extras
+    every = logits(model, TOKENS, every=True).extras
     assert every["chosen"].shape == (2, 2, 3 * LENGTH, 2)
 
 
 def test_dropout_is_for_training():
     model = small()
-    memory = model.memory(2, 0)
-    dropped = model(TOKENS, memory, key=KEY).logits
+    dropped = logits(model, TOKENS, key=KEY).logits
     assert not np.allclose(dropped, logits(model, TOKENS).logits, atol=1e-3)
 
 

@@ -15,6 +15,7 @@ from recombine.models._mixture_of_experts import MixtureOfExperts
 KEY = jax.random.key(0)
 X = jax.random.normal(KEY, (2, 9, 6))
 SIZES = specs.LayerSizes(6, 20, 1, 0.1, layers=3)
+applied = eqx.filter_jit(lambda layer, key=None: layer(X, key=key))
 
 
 class Ones(models.AbstractSelection):
@@ -40,7 +41,7 @@ def test_with_all_experts_at_weight_one_it_is_the_dense_block_with_its_derivativ
     mixture = specs.MixtureSpec(experts=5, size=4, chosen=5).build(SIZES, KEY)
     mixture = eqx.tree_at(lambda m: m.selection, mixture, Ones())
     dense = dense_of(mixture)
-    np.testing.assert_allclose(mixture(X)[0], dense(X)[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(applied(mixture)[0], applied(dense)[0], rtol=1e-5, atol=1e-6)
     slopes = eqx.filter_jit(jax.grad(lambda m, x: (m(x)[0] ** 2).sum(), argnums=(0, 1)))
     ours, plain = slopes(mixture, X), slopes(dense, X)
     np.testing.assert_allclose(ours[1], plain[1], rtol=1e-4, atol=1e-5)
@@ -61,10 +62,10 @@ def test_more_chosen_experts_than_there_are_get_one_clear_line():
 
 
 def test_extras_are_what_was_chosen_and_the_term_of_balance():
-    _, extras = specs.MixtureSpec(experts=5, size=4, chosen=2).build(SIZES, KEY)(X, key=KEY)
+    _, extras = applied(specs.MixtureSpec(experts=5, size=4, chosen=2).build(SIZES, KEY), key=KEY)
     assert extras["chosen"].shape == extras["weights"].shape == (2, 9, 2)
     assert extras["balance"].shape == ()
-    assert "balance" not in specs.MixtureSpec(size=4, balance=None).build(SIZES, KEY)(X)[1]
+    assert "balance" not in applied(specs.MixtureSpec(size=4, balance=None).build(SIZES, KEY))[1]
 
 
 def test_the_router_of_sigma_moe_starts_with_rows_of_one_length():
@@ -89,12 +90,12 @@ def test_outgoing_weights_start_by_all_hidden_units_those_of_the_standard_by_one
 def test_the_largest_units_of_chosen_experts_are_all_units_if_as_many_are_kept():
     whole = specs.MixtureSpec(experts=5, size=4, chosen=2).build(SIZES, KEY)
     same, few = (dataclasses.replace(whole, units=units) for units in (8, 1))
-    np.testing.assert_allclose(same(X)[0], whole(X)[0], rtol=1e-4, atol=1e-6)
-    assert not np.allclose(few(X)[0], whole(X)[0])
+    np.testing.assert_allclose(applied(same)[0], applied(whole)[0], rtol=1e-4, atol=1e-6)
+    assert not np.allclose(applied(few)[0], applied(whole)[0])
 
 
 def test_dropout_of_hidden_units_is_for_training():
     mixture = specs.MixtureSpec(experts=5, size=4, chosen=2, dropout=None).build(SIZES, KEY)
     assert mixture.dropout == SIZES.dropout
-    np.testing.assert_array_equal(mixture(X)[0], mixture(X)[0])
-    assert not np.array_equal(mixture(X, key=KEY)[0], mixture(X)[0])
+    np.testing.assert_array_equal(applied(mixture)[0], applied(mixture)[0])
+    assert not np.array_equal(applied(mixture, key=KEY)[0], applied(mixture)[0])

@@ -9,13 +9,13 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EINVAL
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 from ._download import CHUNK, Damaged, Unavailable
 
@@ -41,6 +41,7 @@ COMPRESSED: dict[str, Callable[[Any], Any]] = {
 """How files are read that have one of these endings more than the one that is wanted."""
 
 
+@runtime_checkable
 class Wanted(Protocol):
     """Which names of files are wanted, and how many bytes each of them may have."""
 
@@ -49,7 +50,7 @@ class Wanted(Protocol):
     def __getitem__(self, name: str, /) -> int: ...
 
 
-def unpack(archive: Path, wanted: Wanted | Mapping[str, int], into: Path) -> None:
+def unpack(archive: Path, wanted: Wanted, into: Path) -> None:
     """Write the files of `archive` whose last name is `wanted` to `into`.
 
     They may be compressed, with `.gz` or `.bz2` after the name. `wanted` says how many bytes each

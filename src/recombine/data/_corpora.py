@@ -39,7 +39,7 @@ def corpus(name: str) -> Corpus:
 Parts = tuple[bytes, bytes, bytes]
 
 
-def _cut(file: str, first: float, second: float) -> Callable[[Path], Parts]:
+def _cut(file: str, first: int | float, second: int | float) -> Callable[[Path], Parts]:
     """A reader of a file that is cut twice: at numbers of bytes, or at shares of it."""
 
     def read(folder: Path) -> Parts:
