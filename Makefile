@@ -48,7 +48,8 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/lab.py
 	$(BIN)/python benchmarks/split_reports.py
 
-# Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench`.
+# Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench` and
+# `text`.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --extra data --extra dev --extra docs \
 		--no-annotate --no-header --generate-hashes --no-emit-index-url --no-emit-find-links \

@@ -32,14 +32,18 @@ TOKENS, WIDTH, SIZE, CHOSEN = 4096, 128, 128, 4
 EXPERTS = (16, 64)
 
 
-def step(function: Callable, *arguments) -> Callable[[], None]:
-    """A run of the gradient of the mean square of a function by all its arguments."""
-    loss = lambda *a: (function(*a) ** 2).mean()  # noqa: E731
-    program = jax.jit(jax.grad(loss, argnums=tuple(range(len(arguments)))))
-    return lambda: jax.block_until_ready(program(*arguments))
+def step(function: Callable, *arguments, choice=None) -> Callable[[], None]:
+    """A run of the gradient of the mean square of a function by all its arguments.
+
+    The choice of experts is an input of the program, too: otherwise it would be grouped while it is
+    compiled.
+    """
+    loss = lambda choice, *a: (function(*a, choice) ** 2).mean()  # noqa: E731
+    program = jax.jit(jax.grad(loss, argnums=tuple(range(1, len(arguments) + 1))))
+    return lambda: jax.block_until_ready(program(choice, *arguments))
 
 
-def dense(x, inner, outer):
+def dense(x, inner, outer, choice=None):
     return jax.nn.relu(x @ inner) @ outer
 
 
@@ -54,10 +58,10 @@ def products() -> dict[str, Callable[[], None]]:
         weights, choice = jax.lax.top_k(jax.random.normal(keys[3], (TOKENS, experts)), CHOSEN)
         inner = 0.1 * jax.random.normal(keys[4], (experts, WIDTH, SIZE))
         outer = 0.1 * jax.random.normal(keys[5], (experts, SIZE, WIDTH))
-        grouped = lambda x, w, a, b, c=choice: expert_feed_forward(x, c, w, a, b)  # noqa: E731
-        ragged = lambda x, w, a, b, c=choice: _by_ragged_dot(x, c, w, a, b, None, 0.0)  # noqa: E731
-        runs[f"grouped, {experts}"] = step(grouped, x, weights, inner, outer)
-        runs[f"ragged_dot, {experts}"] = step(ragged, x, weights, inner, outer)
+        grouped = lambda x, w, a, b, c: expert_feed_forward(x, c, w, a, b)  # noqa: E731
+        ragged = lambda x, w, a, b, c: _by_ragged_dot(x, c, w, a, b, None, 0.0)  # noqa: E731
+        runs[f"grouped, {experts}"] = step(grouped, x, weights, inner, outer, choice=choice)
+        runs[f"ragged_dot, {experts}"] = step(ragged, x, weights, inner, outer, choice=choice)
     return runs
 
 
@@ -71,7 +75,7 @@ def layers() -> dict[str, Callable[[], None]]:
         for name, spec in (("dense", specs.DepthScaledFeedForwardSpec()), ("sigma-MoE", mixture)):
             made = eqx.filter_jit(spec.build)(sizes, jax.random.key(1))
             arrays, rest = eqx.partition(made, eqx.is_array)
-            apply = lambda arrays, x, rest=rest: eqx.combine(arrays, rest)(x)[0]  # noqa: E731
+            apply = lambda arrays, x, _, rest=rest: eqx.combine(arrays, rest)(x)[0]  # noqa: E731
             runs[f"{name} layer, {experts}"] = step(apply, arrays, x)
     return runs
 

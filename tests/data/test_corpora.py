@@ -99,11 +99,13 @@ def test_pieces_need_their_library(monkeypatch):
 
 
 def test_addresses_are_joined_in_the_order_of_their_years(tmp_path):
+    folder = tmp_path / "texts"
+    folder.mkdir()
     for name, body in (("1800_b.txt", b"second"), ("1790_a.txt", b"first")):
-        (tmp_path / name).write_bytes(body)
-    joined(tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["addresses.txt"]
-    assert (tmp_path / "addresses.txt").read_bytes() == b"first\nsecond"
+        (folder / name).write_bytes(body)
+    joined(folder)
+    assert [p.name for p in folder.iterdir()] == ["addresses.txt"]
+    assert (folder / "addresses.txt").read_bytes() == b"first\nsecond"
 
 
 def test_a_generated_text_has_its_size_and_its_seed():

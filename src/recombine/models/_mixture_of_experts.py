@@ -89,16 +89,16 @@ class MixtureOfExperts(AbstractFeedForward):
                 dropout=self.dropout, key=of_units,
             )  # fmt: skip
         else:
-            y = self._by_largest(rows, found, of_units)
+            y = self._by_largest(self.units, rows, found, of_units)
         return y.reshape(x.shape), extras
 
-    def _by_largest(self, rows, found: Selected, key) -> Float[Array, "tokens width"]:
+    def _by_largest(self, units: int, rows, found: Selected, key) -> Float[Array, "tokens width"]:
         """The output of the largest units of the chosen experts."""
         tokens, choice = len(rows), found.chosen.reshape(-1)
         hidden = jax.nn.relu(
             grouped_product(jnp.repeat(rows, self.chosen, axis=0), choice, self.inner)
         )
         hidden = dropout(hidden * found.weights.reshape(-1, 1), self.dropout, key=key)
-        hidden = keep_largest(hidden.reshape(tokens, -1), self.units)
+        hidden = keep_largest(hidden.reshape(tokens, -1), units)
         parts = grouped_product(hidden.reshape(len(choice), -1), choice, self.outer)
         return parts.reshape(tokens, self.chosen, -1).sum(axis=1)

@@ -102,9 +102,8 @@ def specialisation(
     The mutual information of labels (the tokens themselves, say) and choices, divided by the
     entropy of choices: 0 if experts are chosen alike for all labels, 1 if the label decides.
     """
-    labels, ids = (np.asarray(part) for part in (labels, chosen))
     table = np.zeros((int(labels.max()) + 1, experts))
-    np.add.at(table, (labels[:, None], ids), 1)
+    np.add.at(table, (np.asarray(labels)[:, None], np.asarray(chosen)), 1)
     joint = table / table.sum()
     of_label, of_expert = joint.sum(1, keepdims=True), joint.sum(0, keepdims=True)
     there = joint > 0

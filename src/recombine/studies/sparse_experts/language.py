@@ -1,6 +1,6 @@
 """Tables 7.1 to 7.4, F.1 and F.4: which sparse networks predict as well as a dense one?"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -12,10 +12,12 @@ from recombine.lab import (
     Reference,
     Results,
     Source,
+    Statement,
     Study,
     all_of,
     difference,
     figures,
+    for_all,
     grid,
     mean,
     paired,
@@ -113,26 +115,35 @@ def rows_of(results: Results, among: Iterable[str] = MAKERS) -> list[str]:
 
 
 def draw_bits(results: Results):
-    """Bits per token of every row, minus those of the dense network."""
-    figure = figures.panels("", x="", y="bits per token, minus dense")
-    dense = results.metric("bits", row="dense")
-    rows = [row for row in rows_of(results) if row != "dense"]
-    names = [TITLES[row] for row in rows]
-    values = [results.metric("bits", row=row) - dense for row in rows]
-    figures.add_points(figure, names, values, "ours", line=False)
-    printed = {}
-    for row in rows:
-        with suppress(LookupError, KeyError):
-            printed[TITLES[row]] = in_bits(row, "dense").value
-    figures.add_reference(figure, list(printed), list(printed.values()), "paper, Enwik8")
-    figures.add_level(figure, 0.0, "dense")
+    """Bits per token of every row, minus those of the dense network; one panel per column."""
+    columns = results.values("column")
+    figure = figures.panels(*columns, x="", y="bits per token, minus dense", columns=1)
+    for panel, column in enumerate(columns):
+        runs = results.where(column=column)
+        dense = runs.metric("bits", row="dense")
+        rows = [row for row in rows_of(runs) if row != "dense"]
+        names = [TITLES[row] for row in rows]
+        values = [runs.metric("bits", row=row) - dense for row in rows]
+        figures.add_points(figure, names, values, "ours", line=False, panel=panel)
+        printed = {}
+        for row in rows:
+            with suppress(LookupError, KeyError):
+                printed[TITLES[row]] = in_bits(row, "dense").value
+        label = "paper, Enwik8"
+        figures.add_reference(figure, list(printed), list(printed.values()), label, panel=panel)
+        figures.add_level(figure, 0.0, "dense", panel=panel)
     return figure
 
 
 def draw_learning(results: Results):
-    figure = figures.panels("", x="steps", y="validation loss, nats per token")
-    for color, row in enumerate(rows_of(results)):
-        figures.add_seeds(figure, *results.curve("valid_nats", row=row), TITLES[row], color=color)
+    """The loss on validation text; one panel per column."""
+    columns = results.values("column")
+    figure = figures.panels(*columns, x="steps", y="validation loss, nats per token")
+    for panel, column in enumerate(columns):
+        runs = results.where(column=column)
+        for color, row in enumerate(rows_of(runs)):
+            x, ys = runs.curve("valid_nats", row=row)
+            figures.add_seeds(figure, x, ys, TITLES[row], color=color, panel=panel)
     return figure
 
 
@@ -144,9 +155,19 @@ def beside(row: str) -> Beside:
     )
 
 
-def worse(row: str, other: str, by: float = 0.0):
+def everywhere(make: Callable[[Any], Statement]) -> Statement:
+    """A statement on every column that has been run."""
+    return for_all("column", make)
+
+
+def apart(metric: str, row: str, other: str, column: str):
+    """A metric of a row minus that of another one, in a column."""
+    return paired(metric, {"row": row}, {"row": other}, column=column)
+
+
+def worse(row: str, other: str, by: float = 0.0) -> Statement:
     """A row needs more bits than another one."""
-    return paired("bits", {"row": row}, {"row": other}) > by
+    return everywhere(lambda column: apart("bits", row, other, column) > by)
 
 
 study = Study(
@@ -197,13 +218,13 @@ study = Study(
             "top-k-costs-nothing",
             "Keeping the largest hidden units costs less than {0} bits per token.",
             "Table 7.1",
-            paired("bits", {"row": "top-k"}, {"row": "dense"}) < ALIKE,
+            everywhere(lambda column: apart("bits", "top-k", "dense", column) < ALIKE),
         ),
         Claim(
             "sigma-moe-equals-dense",
             "sigma-MoE needs at most {0} bits per token more than a dense network.",
             "Table 7.3",
-            paired("bits", {"row": "sigma-moe"}, {"row": "dense"}) <= ALIKE,
+            everywhere(lambda column: apart("bits", "sigma-moe", "dense", column) <= ALIKE),
             context={"sigma-MoE's share of work, %": per_seed("flops", row="sigma-moe")},
         ),
         Claim(
@@ -233,19 +254,23 @@ study = Study(
             "Experts of Switch are used more evenly with the formula's scaling of its term than "
             "with that of the published code.",
             "Eq. 7.16 and the published code",
-            paired("evenness", {"row": "switch"}, {"row": "switch-released"}) > 0,
+            everywhere(lambda column: apart("evenness", "switch", "switch-released", column) > 0),
             context={"Switch as released": per_seed("evenness", row="switch-released")},
         ),
         Claim(
             "equal-parameters",
             "All networks have equally many parameters, up to {0:%}.",
             "Section 7.5",
-            all_of(
-                mean(
-                    per_seed("parameters", row=row) / per_seed("parameters", row="dense") - 1.0,
-                    f"parameters of {TITLES[row]} beside dense, minus 1",
-                ).near(0.0, 0.03)
-                for row in ("top-k", "pkm-relu", "sigma-moe", "switch")
+            everywhere(
+                lambda column: all_of(
+                    mean(
+                        per_seed("parameters", row=row, column=column)
+                        / per_seed("parameters", row="dense", column=column)
+                        - 1.0,
+                        f"parameters of {TITLES[row]} beside dense, minus 1",
+                    ).near(0.0, 0.03)
+                    for row in ("top-k", "pkm-relu", "sigma-moe", "switch")
+                )
             ),
         ),
     ),

@@ -143,7 +143,8 @@ def learn(config: Config, key, recorder: Recorder) -> Learned:
 
     weight_key, batch_key = jax.random.split(key)
     tokens = tokens_of(config)
-    spec = replace(config.model, feed_forward=config.feed_forward)
+    given: Any = config.model
+    spec = replace(given, feed_forward=config.feed_forward)
     made = untrained(spec, tokens.vocabulary, key=weight_key)
     rate = learning.Cosine(
         config.learning_rate, 0.0, config.steps - config.warmup_steps, config.warmup_steps

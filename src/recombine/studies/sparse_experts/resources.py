@@ -94,13 +94,13 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     def loss(arrays, x):
         return (forward(arrays, x) ** 2).mean()
 
-    options = {"xla_backend_optimization_level": 3}
+    options: dict[str, Any] = {"xla_backend_optimization_level": 3}
     for name, function in (("forward", forward), ("step", jax.grad(loss, argnums=(0, 1)))):
         program = jax.jit(function).lower(arrays, x).compile(options)
         jax.block_until_ready(program(arrays, x))
         run = lambda program=program: jax.block_until_ready(program(arrays, x))  # noqa: E731
         recorder.metric(f"{name}_ms", fastest(run, config.repeats))
-        memory = program.memory_analysis()
+        memory: Any = program.memory_analysis()
         recorder.metric(f"{name}_megabytes", memory.temp_size_in_bytes / 1e6)
     hidden = config.experts * config.size
     flops = theory.dense_flops(config.width, hidden)

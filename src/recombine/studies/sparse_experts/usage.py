@@ -21,20 +21,24 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .language import on_smoke, rows_of
+from .language import everywhere, on_smoke, rows_of
 from .language_trial import Config, learn, report_usage, traces_of
-from .rows import TITLES, from_condition
+from .rows import COLUMNS, TITLES, from_condition, of_row
 
 ROWS = ("sigma-moe", "softmax-after", "softmax-before", "switch-small", "s-base")
 """The networks of Figure 7.3."""
 WEIGHTS = (0.0, 1e-2)
 """Weights of the balance of sigma-MoE besides its own, γ."""
+LEAST = 1e-6
+"""The smallest share that is drawn."""
 TAIL = 4
 """Of how many of the least used experts the share is told."""
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
     """Learn a text as in `language`, and look at the experts that its end uses."""
+    import jax.numpy as jnp
+
     learned = learn(config, key, recorder)
     traces = traces_of(config, learned.model, learned.tokens)
     report_usage(config, traces, recorder)
@@ -43,7 +47,9 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     pairs = np.stack([probes.co_occurrence(layer, experts) for layer in chosen])
     recorder.array("pairs", pairs)
     if chosen.shape[2] > 1:
-        recorder.metric("partners", probes.relative_perplexity(pairs).mean() * experts)
+        recorder.metric(
+            "partners", experts * np.mean(probes.relative_perplexity(jnp.asarray(pairs)))
+        )
     recorder.metric(
         "specialisation",
         np.mean([probes.specialisation(layer, traces["tokens"], experts) for layer in chosen]),
@@ -58,30 +64,36 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     recorder.metric("tail", ordered[:, :TAIL].sum(axis=1).mean() * experts / TAIL)
 
 
-def own(results: Results) -> Results:
-    """The trials whose balance is that of their row."""
-    return results.where(balance=1e-3)
+def own(row: str, column: str) -> dict[str, Any]:
+    """The settings of a row, with its own weight of the balance."""
+    sizes = COLUMNS.get(column, COLUMNS["laptop"])
+    return {"row": row, "column": column, "balance": of_row(row, sizes)["balance"]}
+
+
+def first_column(results: Results) -> str:
+    """The column of which figures are drawn."""
+    return results.values("column")[0]
 
 
 def draw_usage(results: Results):
-    layers = len(results.array("usage", row="sigma-moe")[0])
+    column = first_column(results)
+    rows = rows_of(results.where(column=column), ROWS)
+    usage = {row: np.sort(results.array("usage", **own(row, column)), axis=2) for row in rows}
+    layers = usage[rows[0]].shape[1]
     titles = [f"layer {layer + 1}" for layer in range(layers)]
     figure = figures.panels(*titles, x="rank of expert", y="share of weights", log_y=True)
-    for color, row in enumerate(rows_of(results, ROWS)):
-        runs = results.where(row=row)
-        balance = max(runs.values("balance"), key=lambda b: len(runs.where(balance=b).records))
-        balance = 1e-3 if 1e-3 in runs.values("balance") else balance
-        usage = np.sort(runs.array("usage", balance=balance), axis=2)[:, :, ::-1]
+    for color, row in enumerate(rows):
+        shares = np.maximum(usage[row][:, :, ::-1], LEAST)
+        places = np.arange(1, shares.shape[2] + 1)
         for layer in range(layers):
-            places = np.arange(1, usage.shape[2] + 1)
-            shares = np.maximum(usage[:, layer], 1e-6)
-            figures.add_seeds(figure, places, shares, TITLES[row], color=color, panel=layer)
+            figures.add_seeds(
+                figure, places, shares[:, layer], TITLES[row], color=color, panel=layer
+            )
     return figure
 
 
 def draw_pairs(results: Results):
-    runs = results.where(row="sigma-moe", balance=1e-3)
-    first = runs.array("pairs")[0]
+    first = results.array("pairs", **own("sigma-moe", first_column(results)))[0]
     return figures.heatmaps(
         list(first), [f"layer {layer + 1}" for layer in range(len(first))], x="expert", y="expert"
     )
@@ -89,7 +101,7 @@ def draw_pairs(results: Results):
 
 def draw_balance(results: Results):
     figure = figures.panels("", x="weight of the balance", y="evenness of use")
-    runs = results.where(row="sigma-moe")
+    runs = results.where(row="sigma-moe", column=first_column(results))
     weights = runs.values("balance")
     values = [runs.metric("evenness", balance=weight) for weight in weights]
     figures.add_points(figure, [f"{weight:g}" for weight in weights], values, "sigma-MoE")
@@ -101,7 +113,15 @@ def conditions(rows: tuple[str, ...], weights: tuple[float, ...]) -> tuple[dict[
     return grid(row=rows) + grid(row=("sigma-moe",), balance=weights)
 
 
-OWN: dict[str, Any] = {"row": "sigma-moe", "balance": 1e-3}
+def of(metric: str, row: str, column: str):
+    """A metric of a row in a column."""
+    return mean(metric, f"{metric} of {TITLES[row]}", **own(row, column))
+
+
+def more_even_than(row: str):
+    """sigma-MoE uses its experts at least as evenly as another row."""
+    return everywhere(lambda c: of("evenness", "sigma-moe", c) >= of("evenness", row, c))
+
 
 study = Study(
     name="sparse-experts/usage",
@@ -133,33 +153,34 @@ study = Study(
             "switch-is-less-even",
             "sigma-MoE uses its experts more evenly than Switch does.",
             "Figure 7.3",
-            mean("evenness", "sigma-MoE's evenness", **OWN) >= mean("evenness", row="switch-small"),
+            everywhere(
+                lambda c: of("evenness", "sigma-moe", c) >= of("evenness", "switch-small", c)
+            ),
         ),
         Claim(
             "renormalised-softmax-is-less-even",
             "sigma-MoE uses its experts more evenly than with softmax after top-k.",
             "Figure 7.3",
-            mean("evenness", "sigma-MoE's evenness", **OWN)
-            >= mean("evenness", row="softmax-after"),
+            more_even_than("softmax-after"),
         ),
         Claim(
             "s-base-has-the-fuller-tail",
             "The least used experts of S-BASE have a larger share than those of sigma-MoE.",
             "Figure 7.3",
-            mean("tail", row="s-base") > mean("tail", "sigma-MoE's tail", **OWN),
+            everywhere(lambda c: of("tail", "s-base", c) > of("tail", "sigma-moe", c)),
         ),
         Claim(
             "no-expert-is-dead",
             "In sigma-MoE at most {0:%} of experts have less than a hundredth of their share.",
             "Figure 7.3",
-            mean("dead", **OWN) <= 0.01,
+            everywhere(lambda c: of("dead", "sigma-moe", c) <= 0.01),
         ),
         Claim(
             "experts-have-many-partners",
             "An expert of sigma-MoE is chosen together with many others: as evenly as with at "
             "least {0} of 15.",
             "Figure F.3",
-            mean("partners", **OWN) >= 7.5,
+            everywhere(lambda c: of("partners", "sigma-moe", c) >= 7.5),
         ),
         Claim(
             "balance-evens-out",
