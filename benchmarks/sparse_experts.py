@@ -103,7 +103,7 @@ def ratios(times: dict[str, Seconds]) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=10)
     arguments = parser.parse_args()
     runs = products() | layers()
     print(f"threads: {os.environ['NPROC']}; ms forward and backward, {TOKENS} tokens")

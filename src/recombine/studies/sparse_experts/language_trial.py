@@ -15,6 +15,8 @@ Text = Literal[
     "generated", "tiny-shakespeare", "wikipedia-excerpt", "state-of-the-union", "enwik8",
     "wikitext-103",
 ]  # fmt: skip
+TAIL = 4
+"""Of how many of the least used experts the share is told."""
 GENERATED = 60_000
 """Bytes of a generated text."""
 
@@ -180,24 +182,57 @@ def traces_of(config: Config, model: Any, tokens: Tokens) -> dict[str, Any]:
     return probes.text_traces(model, segments, config.context * config.test_memory)
 
 
-def report_usage(config: Config, traces: dict[str, Any], recorder: Recorder) -> None:
-    """Report how the experts of a network are used, if it has some."""
-    spec = config.feed_forward
-    if "chosen" not in traces or not isinstance(spec, specs.MixtureSpec):
-        return
-    usage = probes.expert_usage(traces["chosen"], traces["weights"], spec.experts)
+def report_usage(config: Config, model: Any, traces: dict[str, Any], recorder: Recorder) -> None:
+    """Report how the experts of a network are used."""
+    import jax.numpy as jnp
+
+    spec: Any = config.feed_forward
+    chosen, experts = traces["chosen"], spec.experts
+    usage = probes.expert_usage(chosen, traces["weights"], experts)
     recorder.array("usage", np.asarray(usage.weights))
     recorder.array("counts", np.asarray(usage.counts))
     recorder.metric("evenness", probes.relative_perplexity(usage.weights).mean())
     recorder.metric("least_even", probes.relative_perplexity(usage.weights).min())
     recorder.metric("dead", probes.dead_experts(usage.counts).mean())
-    recorder.metric("flops", 100 * theory.nominal_share(spec.experts, spec.chosen))
+    few = min(TAIL, experts)
+    least = np.sort(np.asarray(usage.weights), axis=1)[:, :few]
+    recorder.metric("tail", least.mean() * experts)
+    pairs = jnp.stack([probes.co_occurrence(layer, experts) for layer in chosen])
+    recorder.array("pairs", np.asarray(pairs))
+    if chosen.shape[2] > 1:
+        recorder.metric("partners", experts * probes.relative_perplexity(pairs).mean())
+    recorder.metric(
+        "specialisation",
+        np.mean([probes.specialisation(layer, traces["tokens"], experts) for layer in chosen]),
+    )
+    if len(chosen) > 1:
+        overlap = probes.overlap_of_choices(chosen[:-1], chosen[1:])
+        recorder.metric("overlap_of_layers", np.mean(overlap))
+    if experts > 1:
+        router = model.stack.block.feed_forward.router.weight
+        cosines = [probes.mean_pairwise_cosine(layer.T) for layer in router]
+        recorder.metric("cosine_of_experts", np.mean(cosines))
+    recorder.metric("flops", 100 * theory.nominal_share(experts, spec.chosen))
+
+
+def report_channels(config: Config, active: Any, recorder: Recorder, prefix: str) -> None:
+    """Report how many hidden units, or scores of values, are positive."""
+    found = probes.active_channels(active)
+    recorder.array(f"{prefix}active", np.asarray(found.mean))
+    recorder.array(f"{prefix}deviation", np.asarray(found.deviation))
+    recorder.metric(f"{prefix}active", np.mean(found.mean))
+    model: Any = config.model
+    recorder.metric(f"{prefix}share", np.mean(found.mean) / model.hidden)
+    recorder.metric(f"{prefix}largest_share", np.max(found.mean) / model.hidden)
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn a text, be tested on its end, and count the experts and channels in use."""
+    """Learn a text, be tested on its end, and look at the experts and channels that it uses."""
     learned = learn(config, key, recorder)
     traces = traces_of(config, learned.model, learned.tokens)
-    report_usage(config, traces, recorder)
+    if "chosen" in traces and isinstance(config.feed_forward, specs.MixtureSpec):
+        report_usage(config, learned.model, traces, recorder)
     if "active" in traces:
-        recorder.metric("active", np.asarray(traces["active"]).mean())
+        report_channels(config, traces["active"], recorder, "")
+        before = traces_of(config, learned.untrained, learned.tokens)
+        report_channels(config, before["active"], recorder, "untrained_")

@@ -4,12 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from recombine import probes
 from recombine.lab import (
     Claim,
     Figure,
     Preset,
-    Recorder,
     Results,
     Source,
     Study,
@@ -22,7 +20,7 @@ from recombine.lab import (
 
 from . import DOCUMENT
 from .language import everywhere, on_smoke, rows_of
-from .language_trial import Config, learn, report_usage, traces_of
+from .language_trial import Config, trial
 from .rows import COLUMNS, TITLES, from_condition, of_row
 
 ROWS = ("sigma-moe", "softmax-after", "softmax-before", "switch-small", "s-base")
@@ -31,37 +29,6 @@ WEIGHTS = (0.0, 1e-2)
 """Weights of the balance of sigma-MoE besides its own, γ."""
 LEAST = 1e-6
 """The smallest share that is drawn."""
-TAIL = 4
-"""Of how many of the least used experts the share is told."""
-
-
-def trial(config: Config, key, recorder: Recorder) -> None:
-    """Learn a text as in `language`, and look at the experts that its end uses."""
-    import jax.numpy as jnp
-
-    learned = learn(config, key, recorder)
-    traces = traces_of(config, learned.model, learned.tokens)
-    report_usage(config, traces, recorder)
-    experts = config.feed_forward.experts  # type: ignore[attr-defined]
-    chosen = traces["chosen"]
-    pairs = np.stack([probes.co_occurrence(layer, experts) for layer in chosen])
-    recorder.array("pairs", pairs)
-    if chosen.shape[2] > 1:
-        recorder.metric(
-            "partners", experts * np.mean(probes.relative_perplexity(jnp.asarray(pairs)))
-        )
-    recorder.metric(
-        "specialisation",
-        np.mean([probes.specialisation(layer, traces["tokens"], experts) for layer in chosen]),
-    )
-    overlap = probes.overlap_of_choices(chosen[:-1], chosen[1:])
-    recorder.metric("overlap_of_layers", np.mean(overlap))
-    router = learned.model.stack.block.feed_forward.router.weight
-    recorder.metric(
-        "cosine_of_experts", np.mean([probes.mean_pairwise_cosine(layer.T) for layer in router])
-    )
-    ordered = np.sort(recorder.arrays["usage"], axis=1)
-    recorder.metric("tail", ordered[:, :TAIL].sum(axis=1).mean() * experts / TAIL)
 
 
 def own(row: str, column: str) -> dict[str, Any]:
@@ -213,6 +180,6 @@ study = Study(
             draw_balance,
         ),
     ),
-    notes="Networks are trained as in language. Uniform use is no aim in itself: in the paper "
-    "sigma-MoE is less uniform than S-BASE at the tail, and better.",
+    notes="Networks are those of language: what both ask for is trained once. Uniform use is no "
+    "aim in itself: in the paper sigma-MoE is less uniform than S-BASE at the tail, and better.",
 )
