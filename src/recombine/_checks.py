@@ -20,3 +20,9 @@ def check_rates(settings: Any, *names: str) -> None:
         rate = getattr(settings, name)
         if rate is not None and not 0 <= rate < 1:
             raise ValueError(f"{name}={rate:g} is not at least 0 and less than 1")
+
+
+def check_chosen(chosen: int, experts: int) -> None:
+    """Refuse more experts per token than there are."""
+    if chosen > experts:
+        raise ValueError(f"chosen={chosen} is more than there are experts; experts={experts}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ..._checks import check_counts, check_rates
+from ..._checks import check_chosen, check_counts, check_rates
 from ._feed_forward import AbstractFeedForwardSpec
 from ._layer_sizes import LayerSizes
 from ._selection import (
@@ -144,10 +144,7 @@ class MixtureSpec(AbstractFeedForwardSpec):
     def __post_init__(self) -> None:
         check_counts(self, "experts", "size", "chosen", "units")
         check_rates(self, "expert_dropout", "dropout")
-        if self.chosen > self.experts:
-            raise ValueError(
-                f"chosen={self.chosen} is more than there are experts; experts={self.experts}"
-            )
+        check_chosen(self.chosen, self.experts)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractFeedForward":
         import jax

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from recombine import models
+from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
     Figure,
@@ -34,8 +35,8 @@ class Config:
 
     deviation: float = 2.0
     """Standard deviation of the logits of an expert."""
-    offset: float = 1.0
-    """Standard deviation of what all logits of an expert have in common."""
+    offset: float = 0.5
+    """Standard deviation of what all logits of an expert have in common, beside the other one."""
     tokens: int = 4096
     """Tokens of the batch."""
     experts: int = 16
@@ -47,10 +48,7 @@ class Config:
 
     def __post_init__(self) -> None:
         check_counts(self, "tokens", "experts", "chosen", "iterations")
-        if self.chosen > self.experts:
-            raise ValueError(
-                f"chosen={self.chosen} is more than there are experts; experts={self.experts}"
-            )
+        check_chosen(self.chosen, self.experts)
 
 
 def loads_of(scores, chosen: int) -> np.ndarray:
@@ -67,8 +65,8 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     import jax
 
     of_logits, of_offsets = jax.random.split(key)
-    z = config.deviation * jax.random.normal(of_logits, (config.tokens, config.experts))
-    z = z + config.offset * jax.random.normal(of_offsets, (config.experts,))
+    z = jax.random.normal(of_logits, (config.tokens, config.experts))
+    z = config.deviation * (z + config.offset * jax.random.normal(of_offsets, (config.experts,)))
     scores: dict[str, Any] = {"raw": z}
     for form, released in (("released", True), ("correct", False)):
         scores[form] = models.sinkhorn(z, iterations=config.iterations, released=released)
@@ -122,7 +120,11 @@ study = Study(
             settings={"tokens": 64, "experts": 4, "chosen": 2},
             cost="5 s on two cores",
         ),
-        "laptop": Preset(seeds=10, conditions=grid(deviation=(0.5, 2.0)), cost="COST"),
+        "laptop": Preset(
+            seeds=10,
+            conditions=grid(deviation=(0.5, 2.0)),
+            cost="a minute on two cores; not timed yet",
+        ),
         "paper": Preset(
             seeds=10,
             conditions=grid(deviation=(0.5, 2.0), experts=(16, 32, 128)),

@@ -56,7 +56,7 @@ study = Study(
             seeds=3,
             conditions=grid(**{"row": ("dense",), "model.hidden": HIDDEN}),
             depends=from_condition,
-            cost="COST",
+            cost="about 5 min on two cores, 3 after language; from 70 s of one core per network",
         ),
         "paper": Preset(
             seeds=1,

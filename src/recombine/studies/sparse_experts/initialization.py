@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recombine import theory
+from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
     Figure,
@@ -49,10 +50,7 @@ class Config:
         check_counts(self, "experts", "hidden", "chosen", "width", "layers", "tokens")
         if self.hidden % self.experts:
             raise ValueError(f"hidden={self.hidden} cannot be shared out to experts={self.experts}")
-        if self.chosen > self.experts:
-            raise ValueError(
-                f"chosen={self.chosen} is more than there are experts; experts={self.experts}"
-            )
+        check_chosen(self.chosen, self.experts)
 
 
 def outputs(config: Config, key) -> dict:
@@ -118,7 +116,9 @@ study = Study(
             settings={"hidden": 16, "width": 8, "tokens": 32},
             cost="5 s on two cores",
         ),
-        "laptop": Preset(seeds=5, conditions=grid(experts=EXPERTS), cost="COST"),
+        "laptop": Preset(
+            seeds=5, conditions=grid(experts=EXPERTS), cost="a minute on two cores; not timed yet"
+        ),
         "paper": Preset(
             seeds=5,
             conditions=grid(experts=(16, 32, 128)),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from recombine import theory
+from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
     Figure,
@@ -53,10 +54,7 @@ class Config:
 
     def __post_init__(self) -> None:
         check_counts(self, "experts", "size", "chosen", "width", "tokens", "repeats")
-        if self.chosen > self.experts:
-            raise ValueError(
-                f"chosen={self.chosen} is more than there are experts; experts={self.experts}"
-            )
+        check_chosen(self.chosen, self.experts)
 
 
 def layer_of(config: Config, key) -> Any:
@@ -160,7 +158,9 @@ study = Study(
             settings={"experts": 4, "size": 4, "width": 8, "tokens": 32, "repeats": 1, "chosen": 2},
             cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=3, conditions=sweep(), cost="COST"),
+        "laptop": Preset(
+            seeds=3, conditions=sweep(), cost="a few minutes on two cores; not timed yet"
+        ),
         "paper": Preset(
             seeds=1,
             conditions=tuple(

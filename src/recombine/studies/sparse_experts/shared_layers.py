@@ -144,7 +144,12 @@ study = Study(
             },
             cost="15 s on two cores",
         ),
-        "laptop": Preset(seeds=3, conditions=layers(64, 8, 2), settings=LAPTOP, cost="COST"),
+        "laptop": Preset(
+            seeds=3,
+            conditions=layers(64, 8, 2),
+            settings=LAPTOP,
+            cost="about 15 min on two cores; not timed yet",
+        ),
         "paper": Preset(
             seeds=5,
             conditions=layers(64, 8, 2),

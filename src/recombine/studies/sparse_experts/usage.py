@@ -106,7 +106,10 @@ study = Study(
             cost="20 s on two cores",
         ),
         "laptop": Preset(
-            seeds=3, conditions=conditions(ROWS, WEIGHTS), depends=from_condition, cost="COST"
+            seeds=3,
+            conditions=conditions(ROWS, WEIGHTS),
+            depends=from_condition,
+            cost="about 12 min on two cores, 6 after language; from 70 s of one core per network",
         ),
         "paper": Preset(
             seeds=1,
