@@ -89,12 +89,24 @@ def test_finite_differences_agree(x64):
 
 def test_what_an_accelerator_computes_is_the_same(monkeypatch, x64):
     x, choice, weights, inner, outer = CASES["experts that nobody chooses"]()
-    ours = expert_feed_forward(x, choice, weights, inner, outer)
-    product = grouped_product(x, choice[:, 0], inner)
+
+    def compiled():
+        """A program of its own each time."""
+
+        def both(x, choice, weights, inner, outer):
+            whole = expert_feed_forward(x, choice, weights, inner, outer)
+            return whole, grouped_product(x, choice[:, 0], inner)
+
+        return jax.jit(both)
+
+    ours = compiled()(x, choice, weights, inner, outer)
     monkeypatch.setattr(module, "_has_ragged_dot", lambda: True)
-    other = expert_feed_forward(x, choice, weights, inner, outer)
-    np.testing.assert_allclose(ours, other, atol=1e-12)
-    np.testing.assert_allclose(product, grouped_product(x, choice[:, 0], inner), atol=1e-12)
+    other = compiled()(x, choice, weights, inner, outer)
+    # It is another program.
+    text = compiled().lower(x, choice, weights, inner, outer).as_text()
+    assert "ragged" in text
+    for one, two in zip(ours, other, strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-12)
 
 
 def test_no_tokens_give_no_rows():
@@ -116,7 +128,7 @@ def test_dropped_units_take_no_part_in_the_backward_pass():
 
     # With outgoing weights of 1, what is written is the sum of the units that stay.
     ones = jnp.ones_like(outer)
-    whole = expert_feed_forward(x, choice, weights, inner, ones)
+    whole = jax.jit(expert_feed_forward)(x, choice, weights, inner, ones)
     share = float(dropped(ones).sum() / whole.sum())
     assert abs(share - 1) < 0.25
     assert not np.allclose(dropped(ones), whole)
@@ -135,7 +147,7 @@ def test_dropped_units_take_no_part_in_the_backward_pass():
 
 def test_all_rows_of_a_block_are_of_one_expert():
     choice = jax.random.randint(KEYS[0], (100, 3), 0, 5)
-    found = grouped(choice, 5)
+    found = jax.jit(grouped, static_argnums=1)(choice, 5)
     blocks = np.asarray(found.assignments).reshape(-1, BLOCK)
     flat = np.asarray(choice).reshape(-1)
     for block, expert in zip(blocks[: found.used], found.experts, strict=False):

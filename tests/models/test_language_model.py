@@ -1,5 +1,7 @@
 """A language model sees the past only, and a memory is the past."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -21,6 +23,7 @@ FEED_FORWARDS = {
 }
 
 
+@functools.cache
 def small(feed_forward="dense"):
     spec = specs.TransformerXLSpec(**SMALL, feed_forward=FEED_FORWARDS[feed_forward])
     return eqx.filter_jit(spec.build)(specs.LanguageSizes(VOCABULARY), KEY)

@@ -12,10 +12,11 @@ WEIGHTS = jnp.array([[0.5, 0.5], [1.0, 0.25], [0.5, 0.25]])
 
 
 def test_shares_are_those_of_weights_and_of_choices():
-    found = probes.expert_usage(CHOSEN, WEIGHTS, 4)
+    usage = jax.jit(probes.expert_usage, static_argnums=2)
+    found = usage(CHOSEN, WEIGHTS, 4)
     np.testing.assert_allclose(found.weights, np.array([2, 0.75, 0.25, 0]) / 3, rtol=1e-6)
     np.testing.assert_allclose(found.counts, [1 / 2, 1 / 3, 1 / 6, 0], rtol=1e-6)
-    layers = probes.expert_usage(jnp.stack([CHOSEN, CHOSEN + 1]), jnp.stack([WEIGHTS] * 2), 4)
+    layers = usage(jnp.stack([CHOSEN, CHOSEN + 1]), jnp.stack([WEIGHTS] * 2), 4)
     np.testing.assert_allclose(layers.weights[0], found.weights)
     np.testing.assert_allclose(layers.weights.sum(axis=1), 1, rtol=1e-6)
 

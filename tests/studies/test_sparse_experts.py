@@ -224,6 +224,14 @@ def test_preset_paper_is_that_of_the_tables():
     assert (switch.balance, switch.feed_forward.chosen, switch.feed_forward.size) == (0.01, 1, 512)
 
 
+def test_what_usage_and_channels_share_with_language_is_trained_once():
+    asked = {
+        name: {t.id for t in load(name).trials("laptop")} for name in (LANGUAGE, USAGE, CHANNELS)
+    }
+    assert len(asked[LANGUAGE] & asked[USAGE]) == 3 * 4
+    assert len(asked[LANGUAGE] & asked[CHANNELS]) == 3
+
+
 def test_every_row_has_a_title_and_builds():
     assert set(rows.MAKERS) == set(rows.TITLES)
     for row, make in rows.MAKERS.items():
