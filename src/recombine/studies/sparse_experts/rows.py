@@ -99,9 +99,15 @@ MAKERS: dict[str, Make] = {
     "switch-no-dropout": lambda s: s.switch(4, dropout=0.0),
     "switch-four": lambda s: s.switch(1, chosen=4),
     "switch-small": lambda s: s.switch(1),
-    "s-base": lambda s: s.mixture(selection=specs.SinkhornSelectionSpec()),
-    "s-base-released": lambda s: s.mixture(selection=specs.SinkhornSelectionSpec(released=True)),
-    "s-base-one": lambda s: s.regrouped(4, chosen=1, selection=specs.SinkhornSelectionSpec()),
+    "s-base": lambda s: s.mixture(
+        selection=specs.SinkhornSelectionSpec(), expert_dropout=0.0
+    ),
+    "s-base-released": lambda s: s.mixture(
+        selection=specs.SinkhornSelectionSpec(released=True), expert_dropout=0.0
+    ),
+    "s-base-one": lambda s: s.regrouped(
+        4, chosen=1, selection=specs.SinkhornSelectionSpec(), expert_dropout=0.0
+    ),
     "noisy": lambda s: s.mixture(
         selection=specs.NoisySelectionSpec(), balance=specs.ImportanceBalanceSpec()
     ),
