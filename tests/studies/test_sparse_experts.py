@@ -287,3 +287,8 @@ def test_smoke_rows_are_small():
     for trial in study.trials("smoke", seeds=1):
         assert counted(from_plain(study.config, trial.config), 13) < 4000
     assert set(language.PRINTED) <= set(rows.MAKERS)
+
+
+@pytest.mark.parametrize("row", language.PRINTED)
+def test_every_printed_row_is_found_in_the_tables(row):
+    assert 1.0 < language.enwik8(row).value < 1.4

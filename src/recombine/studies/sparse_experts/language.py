@@ -78,6 +78,8 @@ def enwik8(row: str) -> Reference:
 PRINTED: dict[str, tuple[str, str, str]] = {
     "dense": ("table-7.2", "Dense", "E8, 41M, ReLU, parameter-matched"),
     "top-k": ("table-7.1", "Top-K Transformer-XL", "41M params, d_ff=2053, K=128"),
+    "top-k-twice": ("table-7.1", "Top-K Transformer-XL", "41M params, d_ff=2053, K=256"),
+    "top-k-four-times": ("table-7.1", "Top-K Transformer-XL", "41M params, d_ff=2053, K=512"),
     "pkm-relu": ("table-7.2", "PKM", "E8, 41M, ReLU, parameter-matched"),
     "pkm-softmax": ("table-7.2", "PKM", "E8, 41M, Softmax, parameter-matched"),
     "pkm-relu-init": ("table-F.1", "PKM + init", "E8; total-parameter matched; ReLU"),

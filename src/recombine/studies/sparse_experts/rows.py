@@ -59,7 +59,7 @@ SWITCH_BALANCE = 0.01
 """γ of Switch."""
 Make = Callable[[Sizes], specs.AbstractFeedForwardSpec]
 Row = Literal[
-    "dense", "top-k", "top-k-contribution",
+    "dense", "top-k", "top-k-half", "top-k-twice", "top-k-four-times", "top-k-contribution",
     "pkm-relu", "pkm-softmax", "pkm-relu-init", "pkm-relu-by-value", "pkm-softmax-by-value",
     "sigma-moe", "standard-dropout", "softmax-after", "softmax-after-released", "softmax-before",
     "standard-init", "no-regularisation", "smaller-experts", "larger-experts", "largest-experts",
@@ -71,6 +71,9 @@ Row = Literal[
 MAKERS: dict[str, Make] = {
     "dense": lambda s: specs.DepthScaledFeedForwardSpec(),
     "top-k": lambda s: specs.TopKSpec(largest=s.largest),
+    "top-k-half": lambda s: specs.TopKSpec(largest=s.largest // 2),
+    "top-k-twice": lambda s: specs.TopKSpec(largest=2 * s.largest),
+    "top-k-four-times": lambda s: specs.TopKSpec(largest=4 * s.largest),
     "top-k-contribution": lambda s: specs.TopKSpec(largest=s.largest, rank="contribution"),
     "pkm-relu": lambda s: ProductKeysSpec(keys=s.keys),
     "pkm-softmax": lambda s: ProductKeysSpec(keys=s.keys, activation="softmax"),
@@ -116,7 +119,8 @@ MAKERS: dict[str, Make] = {
     ),
 }  # fmt: skip
 TITLES: dict[str, str] = {
-    "dense": "dense", "top-k": "top-K", "top-k-contribution": "top-K by contribution",
+    "dense": "dense", "top-k": "top-K", "top-k-half": "top-K, K / 2", "top-k-twice": "top-K, 2 K",
+    "top-k-four-times": "top-K, 4 K", "top-k-contribution": "top-K by contribution",
     "pkm-relu": "PKM, ReLU", "pkm-softmax": "PKM, softmax", "pkm-relu-init": "PKM + init",
     "pkm-relu-by-value": "PKM, ReLU, value-matched",
     "pkm-softmax-by-value": "PKM, softmax, value-matched",
@@ -133,7 +137,7 @@ TITLES: dict[str, str] = {
     "s-base-one": "S-BASE, K = 1", "noisy": "noisy top-k", "base": "BASE",
 }  # fmt: skip
 """What rows are called in figures and tables."""
-_ANY = Sizes(experts=16, size=8, largest=1, keys=1, keys_by_value=1)
+_ANY = Sizes(experts=16, size=8, largest=2, keys=1, keys_by_value=1)
 ROUTED = tuple(row for row, make in MAKERS.items() if isinstance(make(_ANY), MixtureSpec))
 """Rows with experts."""
 
