@@ -65,8 +65,8 @@ def report_choices(config: Config, model: Any, items: Any, recorder: Recorder, p
         return
     traced = eqx.filter_jit(lambda model, items: model.encoder.trace(items.tokens, items.lengths))
     extras = traced(model, items)
-    chosen, weights = extras["chosen"], extras["weights"]
     there = np.arange(items.tokens.shape[1]) < np.asarray(items.lengths)[:, None]
+    chosen, weights = extras["chosen"], extras["weights"] * there[..., None]
     again = np.asarray(probes.overlap_of_choices(chosen[:-1], chosen[1:]))
     by_step = (again * there).sum(axis=(1, 2)) / there.sum()
     recorder.curve(f"{prefix}overlap", np.arange(1, len(by_step) + 1), by_step)
