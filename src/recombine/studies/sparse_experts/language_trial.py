@@ -136,7 +136,7 @@ def _built(spec, vocabulary, key):
 
 
 def learn(config: Config, key, recorder: Recorder) -> Learned:
-    """Train a network, report how well it predicts the end of the text, and return it.
+    """Train a network, keep it, and report how well it predicts the end of the text.
 
     Of one key, all networks begin with the same embeddings and read the same segments.
     """
@@ -164,6 +164,7 @@ def learn(config: Config, key, recorder: Recorder) -> Learned:
     )
     state, curves = recorder.train(rule, eqx.filter_jit(rule.init)(made), config.steps)
     model = state.model
+    recorder.keep(model, spec, specs.LanguageSizes(tokens.vocabulary))
     for name in ("valid_nats", "nats", "balance"):
         recorder.curve(name, curves["step"], curves[name])
     nats = float(

@@ -41,17 +41,18 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     import dataclasses
 
     import equinox as eqx
-    import jax
 
-    weight_key, table_key, data_key, batch_key, later_key = jax.random.split(key, 5)
+    keys = lookup_trial.keys_of(key)
     spec = dataclasses.replace(config.model, feed_forward=config.feed_forward)  # type: ignore[call-arg]
-    task = lookup_trial.task_of(config, table_key)
-    data = lookup_trial.data_of(config, task, data_key)
-    made = untrained(spec, sizes_of(data.seen), key=weight_key)
+    task = lookup_trial.task_of(config, keys.tables)
+    data = lookup_trial.data_of(config, task, keys.data)
+    sizes = sizes_of(data.seen)
+    made = untrained(spec, sizes, key=keys.weights)
     objective = learning.BalancedLabelLoss(config.balance)
-    fitted = fit(config, made, data, batch_key, recorder, objective=objective)
+    fitted = fit(config, made, data, keys.batches, recorder, objective=objective)
+    recorder.keep(fitted.model, spec, sizes)
     items = eqx.filter_jit(lookup_trial.drawn)(
-        task, config.longer_lengths, specs.frame_of(config.model), config.evaluated, key=later_key
+        task, config.longer_lengths, specs.frame_of(config.model), config.evaluated, key=keys.later
     )
     for name, model in (("", fitted.model), ("untrained_", made)):
         report_choices(config, model, items, recorder, name)
