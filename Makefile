@@ -44,10 +44,12 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/meta_learning.py
 	$(BIN)/python benchmarks/kernel_directions.py
 	$(BIN)/python benchmarks/sequence_classifiers.py
+	$(BIN)/python benchmarks/sparse_experts.py
 	$(BIN)/python benchmarks/lab.py
 	$(BIN)/python benchmarks/split_reports.py
 
-# Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench`.
+# Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench` and
+# `text`.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --extra data --extra dev --extra docs \
 		--no-annotate --no-header --generate-hashes --no-emit-index-url --no-emit-find-links \

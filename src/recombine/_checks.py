@@ -12,3 +12,9 @@ def check_counts(settings: Any, *names: str) -> None:
         count = getattr(settings, name)
         if count is not None and count < 1:
             raise ValueError(f"{name}={count} is less than 1")
+
+
+def check_chosen(chosen: int, experts: int) -> None:
+    """Refuse more experts per token than there are."""
+    if chosen > experts:
+        raise ValueError(f"chosen={chosen} is more than there are experts; experts={experts}")

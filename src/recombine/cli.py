@@ -499,6 +499,10 @@ def list_data(as_json: JsonOption = False) -> None:
 @data_app.command("get")
 def get_data(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets.")],
+    given: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="A file, archive or folder to take it from."),
+    ] = None,
 ) -> None:
     """Download data sets into the cache and verify them; cached ones are not downloaded again."""
     import time
@@ -507,11 +511,15 @@ def get_data(
     from recombine.lab.data_progress import DataProgress
 
     chosen = [data_set(name) for name in names]  # all are refused if one is misspelt
+    if given is not None and len(chosen) != 1:
+        from recombine.lab.errors import UserError
+
+        raise UserError(f"--from has the files of one data set, not of {len(chosen)}")
     console = _console(stderr=True)
     for one in chosen:
         started = time.monotonic()
         with DataProgress(one.name, console) as progress:
-            got = get(one.name, progress)
+            got = get(one.name, progress, given=given)
         for reason in got.passed_over:
             print(f"{one.name}: passed over {reason}")
         took = f", from {got.source} in {time.monotonic() - started:.1f} s" if got.source else ""

@@ -7,11 +7,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import model_rows
+import spec_rows
 import task_rows
 from model_rows import KEY, numbers
 from rows import Table
 
 from recombine import learning, models, splits, tasks, theory
+from recombine.models import specs
 
 EXAMPLES = tasks.Examples(jnp.eye(2), jnp.array([[1.0], [-1.0]]), jnp.ones(2))
 LABELLED = tasks.LabelledSequences([[1, 2], [2, 0]], [2, 1], [1, 0], ("", "x", "y"), 2)
@@ -40,9 +42,10 @@ class Bag(eqx.Module):
         return jnp.where(counts[..., None], self.table[tokens], 0).sum(axis=1)
 
     def ponder(self, tokens, lengths, *, key=None):
-        """The scores, and a remainder for every column."""
+        """The scores, a remainder for every column, and a number that stands for a balance."""
         remainder = jax.nn.sigmoid(self.table[tokens].sum(axis=2))
-        return self(tokens, lengths, key=key), {"remainder": remainder}
+        extras = {"remainder": remainder, "balance": remainder.mean()}
+        return self(tokens, lengths, key=key), extras
 
 
 def started(rule, network):
@@ -221,17 +224,41 @@ def meta_learning():
     return rule, rule.init(models.MAML(models.MLP((4, 8, 3), key=KEY)), key=KEY)
 
 
+def on_a_text():
+    text = jnp.arange(120) % 5
+    spec = specs.TransformerXLSpec(
+        width=4, hidden=6, heads=2, head_width=None, layers=1, dropout=0.0,
+        feed_forward=specs.MixtureSpec(experts=3, size=2, chosen=2),
+    )  # fmt: skip
+    segments = learning.Segments(text, 2, 6)
+    rule = learning.Descent(
+        learning.LanguageLoss(2, 6, 1e-3), segments,
+        learning.chain(learning.clip(0.25), learning.adam(learning.Cosine(0.02, 0.0, 20, 5))),
+        key=KEY, measure=learning.TextLoss({"valid": segments}, 12),
+    )  # fmt: skip
+    return started(rule, spec_rows.drawn(spec.build, specs.LanguageSizes(5)))
+
+
+def with_balanced_experts():
+    rule = learning.Descent(
+        learning.BalancedLabelLoss(0.01), learning.Drawn(LABELLED), learning.adam(0.05), key=KEY
+    )
+    return started(rule, Bag(jnp.zeros((3, 2))))
+
+
 ROWS = Table(
     {
         "Descent in stages, with a price on a slope": in_stages_with_a_price_on_a_slope,
         "Descent on a mixture": on_a_mixture,
         "Descent on a stream": on_a_stream,
+        "Descent on a text": on_a_text,
         "Descent on labels": on_labels,
         "Descent on prepared passes": on_prepared_passes,
         "Descent on routes": on_routes,
         "Descent on sentences": on_sentences,
         "Descent on slots": on_slots,
         "Descent with a price on computing": with_a_price_on_computing,
+        "Descent with balanced experts": with_balanced_experts,
         "Descent with noise on a hidden layer": with_noise_on_a_hidden_layer,
         "GradientDescent": gradient_descent,
         "JointDirections": joint_directions,

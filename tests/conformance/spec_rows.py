@@ -14,7 +14,8 @@ from recombine._spec import AbstractSpec, is_registered, known_specs, spec_name
 from recombine.models import specs
 
 SMALL = {"width": 8, "hidden": 6, "heads": 2, "layers": 2, "test_layers": None,
-         "embedding": 3, "units": 4, "cells": 3, "word": 2}  # fmt: skip
+         "embedding": 3, "units": 4, "cells": 3, "word": 2, "largest": 3, "keys": 3, "experts": 3,
+         "size": 2, "chosen": 3}  # fmt: skip
 """Sizes of small networks; a spec takes those that it has a field for."""
 TOKENS, LENGTHS = jnp.array([[1, 5, 3, 2, 4], [2, 3, 1, 0, 0]]), jnp.array([5, 3])
 
@@ -53,6 +54,32 @@ def sequence_network(spec):
     return Row(network, lambda m: squared(m(TOKENS, LENGTHS)), unread.get(spec, {}))
 
 
+def language_network(spec):
+    """A language model that reads a segment with a memory of another one."""
+    network = drawn(spec.build, specs.LanguageSizes(vocabulary=6))
+
+    def read(model):
+        memory = model(TOKENS, model.memory(*TOKENS.shape)).memory
+        return squared(model(TOKENS[:, ::-1], memory).logits[:, :, :2])
+
+    return Row(network, read)
+
+
+def router(**part):
+    """A mixture of experts in which one part is that of a spec, and its term of balance."""
+    spec = small(dataclasses.replace(specs.MixtureSpec(), **part))
+    if isinstance(spec.selection, specs.BaseSelectionSpec):
+        spec = dataclasses.replace(spec, chosen=1)
+    layer = drawn(spec.build, specs.LayerSizes(8, 6, 2, 0.0))
+
+    def read(layer):
+        y, extras = layer(numbers(4, 10, 8))
+        return squared(y) + extras["balance"]
+
+    in_training = {".selection.noise.weight": "there is noise in training only"}
+    return Row(layer, read, in_training if spec.selection.name == "noisy" else {})
+
+
 def meta_network(spec):
     network = drawn(spec.build, specs.VectorSizes(inputs=4, outputs=3))
     return Row(network, lambda m: squared(m(numbers(2, 4), m.initial())))
@@ -65,11 +92,14 @@ def encoder(**part):
 
 KINDS = {
     specs.AbstractAttentionSpec: lambda spec: encoder(attention=spec),
+    specs.AbstractBalanceSpec: lambda spec: router(balance=spec),
     specs.AbstractBlockSpec: lambda spec: encoder(block=spec),
     specs.AbstractFeedForwardSpec: lambda spec: encoder(feed_forward=spec),
+    specs.AbstractLanguageSpec: language_network,
     specs.AbstractMetaSpec: meta_network,
     specs.AbstractPositionsSpec: lambda spec: encoder(positions=spec),
     specs.AbstractProjectionsSpec: lambda spec: encoder(projections=spec),
+    specs.AbstractSelectionSpec: lambda spec: router(selection=spec),
     specs.AbstractSequenceSpec: sequence_network,
     specs.HaltingSpec: lambda spec: encoder(halting=spec),
 }

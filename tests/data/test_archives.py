@@ -1,3 +1,4 @@
+import bz2
 import gzip
 import io
 import tarfile
@@ -55,6 +56,12 @@ def test_links_are_not_followed_and_the_first_of_two_files_is_taken(tmp_path, in
     unpack(archive, sizes(["x"]), into)
     assert (into / "x").read_bytes() == b"one"
     assert not (into / "x").is_symlink()
+
+
+def test_files_compressed_otherwise_are_unpacked_too(tmp_path, into):
+    (tmp_path / "x.bz2").write_bytes(bz2.compress(b"one"))
+    unpack(tmp_path / "x.bz2", sizes(["x"]), into)
+    assert (into / "x").read_bytes() == b"one"
 
 
 def test_zips_gzipped_files_and_plain_files_are_unpacked(tmp_path, into):

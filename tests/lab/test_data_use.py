@@ -65,12 +65,22 @@ def test_data_list_is_one_json_document(recombine, cache):
     assert uses["modularity-scaling/images"]["presets"] == ["paper"]
 
 
+def test_what_is_at_hand_is_one_data_set(recombine, tmp_path):
+    code, _, err = recombine("data", "get", "enwik8", "mnist", "--from", str(tmp_path))
+    assert code == 2
+    assert "--from has the files of one data set, not of 2" in err
+    code, _, err = recombine("data", "get", "enwik8", "--from", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert "nowhere: there is no such file" in err
+
+
 def test_data_list_says_where_it_is_or_how_to_get_it(recombine):
     code, out, err = recombine("data", "list")
     assert (code or 0, err) == (0, "")
     for word in ("mnist", "55.0 MB", "MIT", "comes with the package", "--set data=cifar-10:"):
         assert word in out
-    assert out.count("not here") == 4 + 1  # and the line below says what to do
+    with_files = sum(bool(one.files) for one in DATA_SETS.values())
+    assert out.count("not here") == with_files + 1  # and the line below says what to do
 
 
 def test_getting_data_does_not_load_jax(cache):

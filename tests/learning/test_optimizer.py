@@ -134,6 +134,9 @@ def test_the_rate_is_annealed_along_half_a_cosine():
     np.testing.assert_allclose(rates[jnp.array([0, 4, 8])], [1, 0.6, 0.2], rtol=1e-6)
     schedule = optax.cosine_decay_schedule(1.0, 8, alpha=0.2)
     np.testing.assert_allclose(rates, [schedule(t) for t in range(9)], rtol=1e-5)
+    warmed = learning.Cosine(1.0, 0.2, 8, warmup_steps=4)(jnp.arange(13))
+    np.testing.assert_allclose(warmed[:4], [0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose(warmed[4:], rates, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,11 @@ from ._cache import data_set as data_set
 from ._cache import get as get
 from ._cache import is_cached as is_cached
 from ._cache import require as require
+from ._corpora import ByteVocabulary as ByteVocabulary
+from ._corpora import Corpus as Corpus
+from ._corpora import PieceVocabulary as PieceVocabulary
+from ._corpora import corpus as corpus
+from ._generated_text import generated_text as generated_text
 from ._images import ImageData as ImageData
 from ._images import digits as digits
 from ._images import mnist as mnist

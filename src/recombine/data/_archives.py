@@ -1,5 +1,6 @@
 """Files out of archives, by name: no path of an archive decides where something is written."""
 
+import bz2
 import gzip
 import lzma
 import shutil
@@ -8,13 +9,13 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EINVAL
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, Protocol, runtime_checkable
 
 from ._download import CHUNK, Damaged, Unavailable
 
@@ -33,24 +34,40 @@ DAMAGES = (
 )
 
 Open = Callable[[], Any]
+COMPRESSED: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda content: gzip.GzipFile(fileobj=content),
+    ".bz2": bz2.BZ2File,
+}
+"""How files are read that have one of these endings more than the one that is wanted."""
 
 
-def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
-    """Write the files of `archive` whose last name is `wanted`, or that with `.gz`, to `into`.
+@runtime_checkable
+class Wanted(Protocol):
+    """Which names of files are wanted, and how many bytes each of them may have."""
 
-    `wanted` says how many bytes each of them may have; no more than that is written. The archive
-    may be a tar, a zip (or wheel), a Debian package, a gzipped file or a plain one. Of two files
-    with one name the first is taken; links and the like are not.
+    def __contains__(self, name: object, /) -> bool: ...
+
+    def __getitem__(self, name: str, /) -> int: ...
+
+
+def unpack(archive: Path, wanted: Wanted, into: Path) -> None:
+    """Write the files of `archive` whose last name is `wanted` to `into`.
+
+    They may be compressed, with `.gz` or `.bz2` after the name. `wanted` says how many bytes each
+    of them may have; no more than that is written. The archive may be a tar, a zip (or wheel), a
+    Debian package, a compressed file or a plain one. Of two files with one name the first is taken;
+    links and the like are not.
     """
     try:
         for path, opened in _files(archive):
             name = PurePosixPath(path).name
-            plain = name.removesuffix(".gz")
+            plain = next((name.removesuffix(e) for e in COMPRESSED if name.endswith(e)), name)
             target = into / (name if name in wanted else plain)
             if target.name not in wanted or target.exists():
                 continue
             with opened() as content, open(target, "wb") as out:
-                whole = content if target.name == name else gzip.GzipFile(fileobj=content)
+                ending = name.removeprefix(plain)
+                whole = content if target.name == name else COMPRESSED[ending](content)
                 _copy(whole, out, wanted[target.name], target.name)
     except DAMAGES as error:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
@@ -58,6 +75,11 @@ def unpack(archive: Path, wanted: Mapping[str, int], into: Path) -> None:
         if error.errno != EINVAL:  # what comes of a place that no file has
             raise
         raise Damaged(f"{archive.name} is damaged ({error.strerror})") from None
+
+
+def is_archive(path: Path) -> bool:
+    """Whether `unpack` looks for files in it, rather than taking it as one."""
+    return path.name.endswith((".deb", ".tgz", ".tar.gz", ".zip", ".whl", *COMPRESSED))
 
 
 def _copy(content: BufferedIOBase, out: BufferedIOBase, most: int, name: str) -> None:

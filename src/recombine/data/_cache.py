@@ -16,7 +16,7 @@ from .._errors import UserError, nearest
 from .._folders import data_folder
 from ._download import Damaged, Tell, Unavailable
 from ._sets import DATA_SETS, DataSet, File
-from ._sources import AbstractSource, Placed
+from ._sources import AbstractSource, Given, Placed
 
 RECORD = ".verified.json"
 """Size and time of change of the files when they were verified, so that it is done once."""
@@ -58,7 +58,12 @@ def require(name: str) -> Path:
     return folder
 
 
-def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
+def get(
+    name: str,
+    tell: Tell = lambda what, done, total: None,
+    *,
+    given: Path | None = None,
+) -> Got:
     """Make sure that a data set is in the cache: from the first source that has it.
 
     Whatever goes wrong is a `UserError`, and leaves nothing in the cache but downloads that the
@@ -68,6 +73,7 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
 
     - `name`: the name of a data set.
     - `tell`: called with progress: what is being done, the bytes received, and their total.
+    - `given`: a file, an archive or a folder to take it from; nothing else is tried then.
     """
     data, folder = data_set(name), data_folder(name)
     if not _faults(data, folder):
@@ -76,7 +82,7 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
     try:
         with _alone(folder, name, tell), _tidied(folder, parts):
             if _faults(data, folder):
-                return _fetch(data, folder, parts, tell)
+                return _fetch(data, folder, parts, tell, given)
             return Got(folder)
     except OSError as error:
         full = error.errno in (ENOSPC, EDQUOT, EFBIG)
@@ -87,12 +93,14 @@ def get(name: str, tell: Tell = lambda what, done, total: None) -> Got:
         ) from None
 
 
-def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell) -> Got:
+def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell, given: Path | None) -> Got:
     """Get the files from the first source that has them."""
     sources: list[AbstractSource] = list(data.sources)
     web = data.published
-    if any((folder / file).is_file() for file in web.files):
-        sources.insert(0, Placed(folder, web.files))
+    if given is not None:
+        sources = [Given(given, web)]
+    elif any((folder / file).is_file() for file in web.files):
+        sources.insert(0, Placed(folder, web))
     reasons: list[str] = []
     for source in sources:
         try:
@@ -177,6 +185,9 @@ def _is_wrong(fault: str) -> bool:
 def _fault(path: Path, file: File, known: Any) -> str:
     if not path.is_file():
         return f"{file.name} is missing"
+    if not file.sha256:
+        size = path.stat().st_size
+        return "" if 0 < size <= file.size else f"{file.name} has {size} bytes"
     if path.stat().st_size != file.size:
         return f"{file.name} has {path.stat().st_size} bytes instead of {file.size}"
     if known == _stamp(path):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from .._errors import UserError
 from ._cache import data_set, require
 from ._cifar import TEST, TRAIN, read_batches
+from ._corpora import corpus
 from ._images import ImageData, digits, mnist, resized
 
 
@@ -41,14 +42,16 @@ def _read(name: str, folder: Path, side: int | None) -> ImageData:
 
 
 def text(name: str) -> str:
-    """The text of a data set: `tiny-shakespeare`.
+    """The text of a data set, such as `tiny-shakespeare`; for its parts, see `corpus`.
+
+    Bytes that are no UTF-8 become U+FFFD.
 
     **Raises:** `recombine.lab.UserError` if it is not cached, naming the command that gets it.
     """
-    if name != "tiny-shakespeare":
-        data_set(name)
+    if name in _READERS:
         raise UserError(f"{name} is no text: data.load({name!r}) are its images")
-    return (require(name) / "input.txt").read_text(encoding="utf-8")
+    found = corpus(name)
+    return (found.train + found.valid + found.test).decode("utf-8", errors="replace")
 
 
 def _cifar10(folder: Path) -> ImageData:

@@ -7,14 +7,14 @@ import subprocess
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from errno import ENOSPC
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from ._archives import unpack
-from ._download import Tell, Unavailable, download
+from ._archives import is_archive, unpack
+from ._download import Damaged, Tell, Unavailable, download
 
 PACKING = 1 << 20
 """Bytes that an archive may have beyond those of the files in it."""
@@ -43,12 +43,35 @@ class AbstractSource(ABC):
 
 
 @dataclass(frozen=True)
+class Ending:
+    """Every file of an archive whose name ends so: from them, `convert` makes those wanted."""
+
+    ending: str
+    convert: Callable[[Path], None]
+    most: int = 0
+    """Bytes that each of them may have."""
+
+    def __contains__(self, name: object) -> bool:
+        return str(name).endswith(self.ending)
+
+    def __getitem__(self, name: str) -> int:
+        return self.most
+
+    def unpack(self, archive: Path, wanted: Mapping[str, int], into: Path) -> None:
+        """Write the files that are wanted to `into`."""
+        unpack(archive, replace(self, most=sum(wanted.values()) + PACKING), into)
+        self.convert(into)
+
+
+@dataclass(frozen=True)
 class Web(AbstractSource):
     """Files or archives below one address."""
 
     base: str
     """The address, up to the name of a file."""
     files: tuple[str, ...]
+    holds: Ending | None = None
+    """The files to unpack, if they are not the ones wanted."""
 
     def __str__(self) -> str:
         return str(urlsplit(self.base).hostname)
@@ -56,7 +79,11 @@ class Web(AbstractSource):
     def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
         most = sum(wanted.values()) + PACKING
         for file in self.files:
-            unpack(download(self.base + file, parts / file, tell, most), wanted, into)
+            self.unpack(download(self.base + file, parts / file, tell, most), wanted, into)
+
+    def unpack(self, archive: Path, wanted: Mapping[str, int], into: Path) -> None:
+        """Write the files of an archive that are wanted to `into`."""
+        (unpack if self.holds is None else self.holds.unpack)(archive, wanted, into)
 
 
 @dataclass(frozen=True)
@@ -64,17 +91,41 @@ class Placed(AbstractSource):
     """The files of an address, placed in a folder by hand."""
 
     folder: Path
-    files: tuple[str, ...]
+    web: Web
 
     def __str__(self) -> str:
         return "the files placed by hand"
 
     def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
-        missing = [file for file in self.files if not (self.folder / file).is_file()]
+        missing = [file for file in self.web.files if not (self.folder / file).is_file()]
         if missing:
             raise Unavailable(f"{', '.join(missing)} missing")
-        for file in self.files:
-            unpack(self.folder / file, wanted, into)
+        for file in self.web.files:
+            self.web.unpack(self.folder / file, wanted, into)
+
+
+@dataclass(frozen=True)
+class Given(AbstractSource):
+    """A file or folder that the user names: the data set itself, or an archive of it."""
+
+    path: Path
+    web: Web
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def fetch(self, wanted: Mapping[str, int], into: Path, parts: Path, tell: Tell) -> None:
+        if not self.path.exists():
+            raise Unavailable("there is no such file")
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        for file in filter(Path.is_file, files):
+            if self.path.is_file() and len(wanted) == 1 and not is_archive(file):
+                name, most = next(iter(wanted.items()))
+                if file.stat().st_size > most:
+                    raise Damaged(f"{file.name} is longer than {most} bytes")
+                shutil.copyfile(file, into / name)
+            else:
+                self.web.unpack(file, wanted, into)
 
 
 @dataclass(frozen=True)
@@ -87,7 +138,7 @@ class Package(AbstractSource):
     client: "Client"
     name: str
     """With its version, as the client writes it."""
-    holds: tuple[str, ...] = ()
+    holds: tuple[str, ...] | Ending = ()
     """The files to unpack if they are not the ones wanted but `convert` makes those."""
     convert: Callable[[Path], None] | None = None
     needs: Callable[[], None] = lambda: None
@@ -117,8 +168,11 @@ class Package(AbstractSource):
         archives = list(folder.glob(f"*{self.client.suffix}"))
         if len(archives) != 1:
             raise Unavailable(f"{self.client.program} left {len(archives)} archives, not one")
-        held = dict.fromkeys(self.holds, sum(wanted.values()) + PACKING)
-        unpack(archives[0], held or wanted, into)
+        if isinstance(self.holds, Ending):
+            self.holds.unpack(archives[0], wanted, into)
+        else:
+            held = dict.fromkeys(self.holds, sum(wanted.values()) + PACKING)
+            unpack(archives[0], held or wanted, into)
         shutil.rmtree(folder)
         if self.convert is not None:
             tell(f"converting {self.name}", 0, None)

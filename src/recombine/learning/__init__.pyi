@@ -26,6 +26,14 @@ from ._kernel_directions import KernelDirections as KernelDirections
 from ._label_losses import categorical_hinge as categorical_hinge
 from ._label_losses import multiclass_hinge as multiclass_hinge
 from ._label_losses import softmax_cross_entropy as softmax_cross_entropy
+from ._language import LanguageLoss as LanguageLoss
+from ._language import Segment as Segment
+from ._language import Segments as Segments
+from ._language import TextLoss as TextLoss
+from ._language import bits_per_token as bits_per_token
+from ._language import check_vocabulary as check_vocabulary
+from ._language import perplexity as perplexity
+from ._language import text_loss as text_loss
 from ._linearised_descent import LinearisedDescent as LinearisedDescent
 from ._loop import AbstractRule as AbstractRule
 from ._loop import Progress as Progress
@@ -38,6 +46,7 @@ from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
 from ._objectives import AbstractCarryingObjective as AbstractCarryingObjective
+from ._objectives import BalancedLabelLoss as BalancedLabelLoss
 from ._objectives import PonderLoss as PonderLoss
 from ._objectives import RouteLoss as RouteLoss
 from ._objectives import ScoreLoss as ScoreLoss

@@ -121,3 +121,20 @@ class PonderLoss(eqx.Module):
         mask = jnp.ones_like(mask) if self.padding else mask
         price = jnp.where(mask, extras["remainder"], 0).sum() / mask.sum()
         return softmax_cross_entropy(logits, batch.labels) + self.weight * price
+
+
+class BalancedLabelLoss(eqx.Module):
+    """`label_loss` with a price on unbalanced experts: γ times their term, summed over layers.
+
+    The network has mixtures of experts: `SequenceClassifier.ponder` gives their `balance`. Padding
+    counts in it like all other tokens. A network without experts has no such term.
+    """
+
+    weight: float | Float[Array, ""] = 1e-3
+    """γ."""
+
+    def __call__(self, model: Any, batch: LabelledSequences, key: PRNGKeyArray) -> Float[Array, ""]:
+        """The loss of a network on a batch."""
+        logits, extras = model.ponder(batch.tokens, batch.lengths, key=key)
+        balance = extras["balance"].sum() if "balance" in extras else 0.0
+        return softmax_cross_entropy(logits, batch.labels) + self.weight * balance

@@ -100,16 +100,24 @@ class Staircase(eqx.Module):
 
 
 class Cosine(eqx.Module):
-    """A rate that falls from `rate` to `final_rate` at step `decay_steps` along half a cosine."""
+    """A rate that falls from `rate` to `final_rate` along half a cosine of `decay_steps` steps.
+
+    Before, it rises linearly over `warmup_steps`.
+    """
 
     rate: Number
     final_rate: Number
     decay_steps: int
+    warmup_steps: int = 0
 
     def __call__(self, t: Int[Array, "*times"]) -> Float[Array, "*times"]:
         """The rate of step t."""
-        share = 0.5 * (1 + jnp.cos(jnp.pi * t / self.decay_steps))
-        return self.final_rate + (self.rate - self.final_rate) * share
+        share = 0.5 * (1 + jnp.cos(jnp.pi * (t - self.warmup_steps) / self.decay_steps))
+        falling = self.final_rate + (self.rate - self.final_rate) * share
+        if not self.warmup_steps:
+            return falling
+        rising = self.rate * (t + 1) / self.warmup_steps
+        return jnp.where(t < self.warmup_steps, rising, falling)
 
 
 Rate = Number | Callable[[Array], Array]

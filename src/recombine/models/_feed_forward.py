@@ -32,7 +32,10 @@ def gelu(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 
 class DenseFeedForward(AbstractFeedForward):
-    """W₂ f(W₁ x + b₁) + b₂. Dropout acts on the hidden units; there are no extras."""
+    """W₂ f(W₁ x + b₁) + b₂. Dropout acts on the hidden units.
+
+    The extra `active`, `[batch, length]`, is how many hidden units of a column are positive.
+    """
 
     inner: Dense
     """W₁."""
@@ -46,4 +49,4 @@ class DenseFeedForward(AbstractFeedForward):
         self, x: Float[Array, "batch length width"], *, key: PRNGKeyArray | None = None
     ) -> tuple[Float[Array, "batch length outputs"], dict[str, Array]]:
         hidden = dropout(self.activation(self.inner(x)), self.dropout, key=key)
-        return self.outer(hidden), {}
+        return self.outer(hidden), {"active": (hidden > 0).sum(axis=2)}

@@ -71,6 +71,12 @@ def orthogonal(
     return scale * (jnp.swapaxes(Q, -1, -2) if columns > rows else Q)
 
 
+def rescaled_normal(shape: Sequence[int], std: float, *, key: PRNGKeyArray) -> Float[Array, "..."]:
+    """Normal numbers cut off at two standard deviations, then scaled to deviate by `std`."""
+    drawn = truncated_normal(shape, 1.0, key=key)
+    return drawn * (std / jnp.sqrt(jnp.square(drawn - drawn.mean()).mean()))
+
+
 def _fans(shape: Sequence[int], fans: int | None) -> int:
     *field, inputs, outputs = shape
     return math.prod(field) * (inputs + outputs) if fans is None else fans

@@ -37,7 +37,7 @@ class RelativeScores(AbstractScores):
     absolute positions. Signs are those of the published code; Appendix D.2 prints p_{i−j}.
     """
 
-    position: Float[Array, "width width"]
+    position: Float[Array, "width all_heads"]
     """W, from sinusoids to keys."""
     content_bias: Float[Array, "heads head_width"]
     """u."""
@@ -52,6 +52,7 @@ class RelativeScores(AbstractScores):
         width: int,
         heads: int,
         *,
+        head_width: int | None = None,
         gated: bool = False,
         dropout: float = 0.0,
         key: PRNGKeyArray,
@@ -59,14 +60,16 @@ class RelativeScores(AbstractScores):
         """**Arguments:**
 
         - `width`, `heads`: column width and heads of the attention.
+        - `head_width`: numbers of a query; by default heads share the width of a column.
         - `gated`: mix relative with absolute positions.
         - `dropout`: the rate at which numbers of the keys are dropped.
         """
         of_position, of_gate = jax.random.split(key)
-        self.position = xavier_uniform((width, width), key=of_position)
-        self.content_bias = jnp.zeros((heads, width // heads))
-        self.position_bias = jnp.zeros((heads, width // heads))
-        self.scale = jnp.asarray((width // heads) ** -0.5)
+        head_width = width // heads if head_width is None else head_width
+        self.position = xavier_uniform((width, heads * head_width), key=of_position)
+        self.content_bias = jnp.zeros((heads, head_width))
+        self.position_bias = jnp.zeros((heads, head_width))
+        self.scale = jnp.asarray(head_width**-0.5)
         self.gate = Dense.uniform(width, heads, key=of_gate) if gated else None
         self.dropout = dropout
 

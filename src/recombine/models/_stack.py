@@ -89,6 +89,37 @@ class Stack(eqx.Module):
             extras = _stacked([*seen, last])
         return columns if self.norm is None else self.norm(columns), extras
 
+    def with_memory(
+        self,
+        columns: Float[Array, "batch length width"],
+        memory: Float[Array, "layers batch places width"],
+        mask: Bool[Array, "..."],
+        *,
+        key: PRNGKeyArray | None = None,
+        every: bool = False,
+    ) -> tuple[
+        Float[Array, "batch length width"],
+        Float[Array, "layers batch length width"],
+        dict[str, Array],
+    ]:
+        """The columns after the last layer, those before every layer, and extras by name.
+
+        **Arguments:**
+
+        - `memory`: columns before every layer that columns may read besides, and that stand before
+            them; nothing is learned through them.
+        - `mask`: which columns of the memory, then of the others, a column may read.
+        - `every`: keep all extras, not only those that are single numbers.
+        """
+        keys, before, seen = split(key, self.layers), [], []
+        for t in range(self.layers):
+            before.append(columns)
+            sources = jnp.concatenate([jax.lax.stop_gradient(memory[t]), columns], axis=1)
+            columns, extras = self.layer(t)(columns, sources, mask, key=keys[t])
+            seen.append(extras if every else _numbers(extras))
+        columns = columns if self.norm is None else self.norm(columns)
+        return columns, jnp.stack(before), _stacked(seen)
+
     def trace(
         self, columns: Float[Array, "batch length width"], mask: Bool[Array, "..."]
     ) -> dict[str, Array]:

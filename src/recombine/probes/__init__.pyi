@@ -13,6 +13,16 @@ from ._dynamics import delay_index as delay_index
 from ._dynamics import drop_times as drop_times
 from ._dynamics import relative_change as relative_change
 from ._embeddings import pairwise_cosine as pairwise_cosine
+from ._expert_usage import Usage as Usage
+from ._expert_usage import co_occurrence as co_occurrence
+from ._expert_usage import dead_experts as dead_experts
+from ._expert_usage import expected_overlap as expected_overlap
+from ._expert_usage import expert_usage as expert_usage
+from ._expert_usage import mean_pairwise_cosine as mean_pairwise_cosine
+from ._expert_usage import overlap_of_choices as overlap_of_choices
+from ._expert_usage import relative_entropy_of_usage as relative_entropy_of_usage
+from ._expert_usage import relative_perplexity as relative_perplexity
+from ._expert_usage import specialisation as specialisation
 from ._first_step import FirstStep as FirstStep
 from ._first_step import first_step as first_step
 from ._gradient_by_output import GradientByOutput as GradientByOutput
@@ -59,3 +69,6 @@ from ._symbol_representations import cosine_maps as cosine_maps
 from ._symbol_representations import mean_by_group as mean_by_group
 from ._symbol_representations import readable_pairs as readable_pairs
 from ._symbol_representations import symbol_representations as symbol_representations
+from ._text_traces import ActiveChannels as ActiveChannels
+from ._text_traces import active_channels as active_channels
+from ._text_traces import text_traces as text_traces

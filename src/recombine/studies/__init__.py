@@ -60,4 +60,11 @@ STUDIES: dict[str, str] = {
     "ctlpp/representations": "recombine.studies.ctlpp.representations",
     "ctlpp/patterns": "recombine.studies.ctlpp.patterns",
     "ctlpp/overlap": "recombine.studies.ctlpp.overlap",
+    "sparse-experts/language": "recombine.studies.sparse_experts.language",
+    "sparse-experts/usage": "recombine.studies.sparse_experts.usage",
+    "sparse-experts/channels": "recombine.studies.sparse_experts.channels",
+    "sparse-experts/resources": "recombine.studies.sparse_experts.resources",
+    "sparse-experts/balance": "recombine.studies.sparse_experts.balance",
+    "sparse-experts/initialization": "recombine.studies.sparse_experts.initialization",
+    "sparse-experts/shared-layers": "recombine.studies.sparse_experts.shared_layers",
 }

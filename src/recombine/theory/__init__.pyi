@@ -66,6 +66,12 @@ from ._scaling_simulation import simulate_interpolation as simulate_interpolatio
 from ._scaling_spectrum import ModularSpectrum as ModularSpectrum
 from ._scaling_spectrum import ScalingSpectrum as ScalingSpectrum
 from ._scaling_spectrum import effective_dimension as effective_dimension
+from ._sparse_blocks import ApproximationError as ApproximationError
+from ._sparse_blocks import approximation_error as approximation_error
+from ._sparse_blocks import dense_flops as dense_flops
+from ._sparse_blocks import mixture_flops as mixture_flops
+from ._sparse_blocks import nominal_share as nominal_share
+from ._sparse_blocks import output_scale as output_scale
 from ._tangent_kernel import TangentKernel as TangentKernel
 from ._two_layer import two_layer_mode_strength as two_layer_mode_strength
 from ._xor import estimate_a0 as estimate_a0

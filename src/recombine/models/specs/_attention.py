@@ -49,16 +49,28 @@ class RelativeAttentionSpec(AbstractAttentionSpec):
     """Mix relative with absolute positions, as every column sees fit (Appendix D.2)."""
     dropout: Fraction = 0.1
     """Dropout of the keys, of content and of positions."""
+    depth_scaled: bool = False
+    """Start the keys of positions as normal numbers that deviate by √(2 / (layers · width)), rather
+    than as Xavier's."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        import equinox as eqx
+
+        from .._initializers import rescaled_normal
         from .._relative_attention import RelativeScores
 
-        return RelativeScores(
-            sizes.width, sizes.heads, gated=self.gated, dropout=self.dropout, key=key
-        )
+        made = RelativeScores(
+            sizes.width, sizes.heads, head_width=sizes.head_width, gated=self.gated,
+            dropout=self.dropout, key=key,
+        )  # fmt: skip
+        if not self.depth_scaled:
+            return made
+        std = (2 / (sizes.layers * sizes.width)) ** 0.5
+        position = rescaled_normal(made.position.shape, std, key=key)
+        return eqx.tree_at(lambda scores: scores.position, made, position)
 
 
 @dataclass(frozen=True, kw_only=True)

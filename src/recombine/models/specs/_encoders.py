@@ -83,7 +83,7 @@ class AbstractEncoderSpec(AbstractSequenceSpec):
         from .._sequence_classifier import SequenceClassifier
         from .._stack import Stack
 
-        layer = LayerSizes(self.width, self.hidden, self.heads, self.dropout)
+        layer = LayerSizes(self.width, self.hidden, self.heads, self.dropout, self.layers)
 
         def make_block(key):
             of_scores, of_projections, of_feed_forward, of_block = jax.random.split(key, 4)

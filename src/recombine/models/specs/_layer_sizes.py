@@ -12,3 +12,7 @@ class LayerSizes(NamedTuple):
     """Hidden units of the feed-forward network, d_FF."""
     heads: int
     dropout: float
+    layers: int = 1
+    """Number of layers, by which some initialisations scale."""
+    head_width: int | None = None
+    """Numbers of a query of one head; none: heads share the width of a column."""

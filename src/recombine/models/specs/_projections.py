@@ -82,3 +82,28 @@ class HeadwiseProjectionsSpec(AbstractProjectionsSpec):
             Dense(key_value * gains, fan_in_uniform((2 * d,), d, key=keys[4])),
             Dense(output, None),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthScaledProjectionsSpec(AbstractProjectionsSpec):
+    """Maps without biases whose normal numbers deviate by √(2 / (layers · inputs)).
+
+    Heads may be wider or narrower than their share of a column.
+    """
+
+    name: ClassVar[str] = "depth-scaled"
+
+    def build(self, sizes: LayerSizes, key: Any) -> "tuple[Dense, Dense, Dense]":
+        import jax
+
+        from .._dense import Dense
+        from .._initializers import rescaled_normal
+
+        d, layers = sizes.width, sizes.layers
+        read = d if sizes.head_width is None else sizes.heads * sizes.head_width
+        shapes = (d, read), (d, 2 * read), (read, d)
+        query, key_value, output = (
+            Dense(rescaled_normal(shape, (2 / (layers * shape[0])) ** 0.5, key=k), None)
+            for shape, k in zip(shapes, jax.random.split(key, 3), strict=True)
+        )
+        return query, key_value, output
