@@ -29,6 +29,7 @@ class DepthScaledFeedForwardSpec(AbstractFeedForwardSpec):
     """Dropout of the hidden units; none: that of the network."""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "DenseFeedForward":
         import jax
