@@ -4,7 +4,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..._checks import check_counts
+from ..._ranges import Count, check_ranges
 from ..._spec import AbstractSpec
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ class SinkhornSelectionSpec(AbstractSelectionSpec):
 
     name: ClassVar[str] = "sinkhorn"
 
-    iterations: int = 3
+    iterations: Count = 3
     """Rounds of balancing."""
     released: bool = False
     """Balance with the signs of the published code."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "iterations")
+        check_ranges(self)
 
     def build(self, sizes: RouterSizes, key: Any) -> "AbstractSelection":
         from .._expert_selection import SinkhornSelection

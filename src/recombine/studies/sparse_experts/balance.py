@@ -9,14 +9,15 @@ from recombine import models
 from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
+    NotNegative,
     Preset,
     Recorder,
     Results,
     Source,
     Study,
     all_of,
-    check_counts,
     every_seed,
     figures,
     grid,
@@ -33,21 +34,20 @@ FORMS = ("raw", "released", "correct")
 class Config:
     """Settings of a batch of random logits."""
 
-    deviation: float = 2.0
+    deviation: NotNegative = 2.0
     """Standard deviation of the logits of an expert."""
-    offset: float = 0.5
+    offset: NotNegative = 0.5
     """Standard deviation of what all logits of an expert have in common, beside the other one."""
-    tokens: int = 4096
+    tokens: Count = 4096
     """Tokens of the batch."""
-    experts: int = 16
+    experts: Count = 16
     """Number of experts."""
-    chosen: int = 4
+    chosen: Count = 4
     """Experts per token."""
-    iterations: int = 3
+    iterations: Count = 3
     """Rounds of Sinkhorn's balancing."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "tokens", "experts", "chosen", "iterations")
         check_chosen(self.chosen, self.experts)
 
 

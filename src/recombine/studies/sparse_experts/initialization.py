@@ -8,13 +8,13 @@ from recombine import theory
 from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
     Preset,
     Recorder,
     Results,
     Source,
     Study,
-    check_counts,
     every_seed,
     figures,
     for_all,
@@ -33,21 +33,20 @@ EXPERTS = (4, 8, 16, 32, 64)
 class Config:
     """Settings of an untrained layer."""
 
-    experts: int = 16
+    experts: Count = 16
     """Number of experts, N_E."""
-    hidden: int = 512
+    hidden: Count = 512
     """Hidden units of all experts together, and of the dense layer."""
-    chosen: int = 4
+    chosen: Count = 4
     """Experts per token, K."""
-    width: int = 128
+    width: Count = 128
     """Column width, d_model."""
-    layers: int = 4
+    layers: Count = 4
     """Layers of the network that the layer is one of."""
-    tokens: int = 1024
+    tokens: Count = 1024
     """Columns, normal numbers of unit variance."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "experts", "hidden", "chosen", "width", "layers", "tokens")
         if self.hidden % self.experts:
             raise ValueError(f"hidden={self.hidden} cannot be shared out to experts={self.experts}")
         check_chosen(self.chosen, self.experts)

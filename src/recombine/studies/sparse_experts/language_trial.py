@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from recombine import data, learning, models, probes, theory
-from recombine.lab import Recorder, UserError, check_counts, check_intervals
+from recombine.lab import Count, NotNegative, Positive, Recorder, UserError, Whole, check_intervals
 from recombine.models import specs
 
 from .rows import Row
@@ -31,44 +31,40 @@ class Config:
     """The column of the tables; from it follow text, sizes and learning."""
     data: Text = "wikipedia-excerpt"
     """The text; generated: words of a made-up language."""
-    pieces: int | None = None
+    pieces: Count | None = None
     """How many pieces of words SentencePiece learns as tokens; none: tokens are bytes."""
     model: specs.AbstractLanguageSpec = specs.TransformerXLSpec()
     """The network."""
     feed_forward: specs.AbstractFeedForwardSpec = specs.MixtureSpec()
     """The feed-forward networks of its layers."""
-    balance: float = 1e-3
+    balance: NotNegative = 1e-3
     """Weight of the term that balances experts, γ."""
-    streams: int = 16
+    streams: Count = 16
     """Streams per update, each of which the network reads in order; the batch size."""
-    context: int = 64
+    context: Count = 64
     """Tokens per segment."""
-    memory: int = 1
+    memory: Count = 1
     """Segments that are remembered in training."""
-    test_memory: int = 1
+    test_memory: Count = 1
     """Segments that are remembered in tests."""
-    test_streams: int = 64
+    test_streams: Count = 64
     """Streams that are read at once in tests."""
-    evaluated: int | None = 65_536
+    evaluated: Count | None = 65_536
     """Tokens of the validation text on which networks are measured in training; none: all."""
-    looked_at: int = 32_768
+    looked_at: Count = 32_768
     """Tokens of the validation text on which the use of experts and channels is counted."""
-    learning_rate: float = 2e-3
+    learning_rate: Positive = 2e-3
     """Learning rate of Adam, which falls to 0 along half a cosine."""
-    warmup_steps: int = 100
+    warmup_steps: Whole = 100
     """Updates over which the learning rate rises."""
-    clip: float = 0.25
+    clip: Positive = 0.25
     """Norm to which longer gradients are cut."""
-    steps: int = 900
+    steps: Count = 900
     """Number of updates."""
-    every: int = 300
+    every: Count = 300
     """Updates between two measurements."""
 
     def __post_init__(self) -> None:
-        check_counts(
-            self, "pieces", "streams", "context", "memory", "test_memory", "test_streams",
-            "evaluated", "looked_at",
-        )  # fmt: skip
         check_intervals(self.steps, every=self.every)
         if self.steps <= self.warmup_steps:
             raise ValueError(

@@ -9,6 +9,7 @@ from recombine import theory
 from recombine._checks import check_chosen
 from recombine.lab import (
     Claim,
+    Count,
     Figure,
     Preset,
     Recorder,
@@ -16,7 +17,6 @@ from recombine.lab import (
     Source,
     Study,
     all_of,
-    check_counts,
     every_seed,
     figures,
     grid,
@@ -39,21 +39,20 @@ class Config:
 
     layer: Literal["dense", "mixture"] = "mixture"
     """A mixture of experts, or a dense network with the hidden units of all of them."""
-    experts: int = 32
+    experts: Count = 32
     """Number of experts, N_E."""
-    size: int = 32
+    size: Count = 32
     """Hidden units per expert, G."""
-    chosen: int = 4
+    chosen: Count = 4
     """Experts per token, K."""
-    width: int = 128
+    width: Count = 128
     """Column width, d_model."""
-    tokens: int = 2048
+    tokens: Count = 2048
     """Columns that the layer is applied to."""
-    repeats: int = 10
+    repeats: Count = 10
     """How often it is timed; the fastest counts."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "experts", "size", "chosen", "width", "tokens", "repeats")
         check_chosen(self.chosen, self.experts)
 
 

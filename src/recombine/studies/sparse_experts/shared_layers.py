@@ -9,6 +9,7 @@ from recombine import learning, probes
 from recombine.lab import (
     Claim,
     Figure,
+    NotNegative,
     Preset,
     Recorder,
     Results,
@@ -32,7 +33,7 @@ class Config(lookup_trial.Config):
 
     feed_forward: specs.AbstractFeedForwardSpec = specs.MixtureSpec(experts=8, size=64, chosen=2)
     """The feed-forward network of the shared layer."""
-    balance: float = 1e-3
+    balance: NotNegative = 1e-3
     """Weight of the term that balances experts, γ."""
 
 
