@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from recombine._spec import AbstractSpec, spec_name
-from recombine.lab import Claim, Judgement, Preset, Source, Study, figures, grid
+from recombine.lab import Claim, Preset, Source, Study, every_seed, figures, grid, per_seed
 from recombine.lab.study import Figure
 
 
@@ -137,10 +137,7 @@ study = Study(
             "router-ahead",
             "The router scores less.",
             "nowhere",
-            lambda r: Judgement(
-                bool((r.metric("score", model="router") < r.metric("score", model="lstm")).all()),
-                {"router": r.metric("score", model="router")},
-            ),
+            every_seed(per_seed("score", model="router") - per_seed("score", model="lstm")) < 0,
         ),
     ),
     figures=(Figure("scores", "Scores", "Scores.", draw),),

@@ -19,7 +19,7 @@ from recombine.lab.store import Outcome, Settings, Store, write_arrays
 STUDY = '''
 from dataclasses import dataclass
 
-from recombine.lab import Beside, Claim, Figure, Judgement, Preset, Reference, Source, Study
+from recombine.lab import Beside, Claim, Figure, Preset, Reference, Source, Study, mean
 from recombine.lab import figures, grid
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -64,12 +64,11 @@ study = Study(
     trial=lambda config, key, run: None,
     presets={"smoke": PRESET, "laptop": PRESET, "paper": PRESET},
     claims=[
-        Claim("good", "The error is small.", "Section 4", lambda r: Judgement(
-            True, {"by_K": {str(K): {"mean": r.metric("error", K=K).mean()} for K in (1, 2)}})),
-        Claim("bad", "The error is negative.", "Section 5",
-              lambda r: Judgement(False, {"bound": 0})),
-        Claim("ugly", HOSTILE, "Section 6", lambda r: Judgement(True, {}), seeds=99),
-        Claim("crash", "The claim crashes.", "Section 7", crash),
+        Claim("good", "The error is small.", "Section 4",
+              Says(evidence={"by_K": {str(K): {"mean": 0.5 * K} for K in (1, 2)}})),
+        Claim("bad", "The error is negative.", "Section 5", Says("fails", {"bound": 0})),
+        Claim("ugly", HOSTILE, "Section 6", Says(), seeds=99),
+        Claim("crash", "The claim crashes.", "Section 7", mean(crash) > 0),
     ],
     figures=[
         Figure("loss", "Learning", "All seeds of `K`.", draw_loss),

@@ -5,14 +5,13 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from said import Says
 
+from recombine.lab import confidence_interval, mean
 from recombine.lab.claims import (
     Claim,
-    Judgement,
     Missing,
-    confidence_interval,
     judge,
-    paired_difference,
 )
 from recombine.lab.results import Record, Results
 
@@ -39,7 +38,8 @@ def results():
 
 
 def claim(holds=True, seeds=3):
-    return Claim("c", "It is.", "figure 1", lambda r: Judgement(holds, {"n": np.float64(2)}), seeds)
+    check = Says("holds" if holds else "fails", {"n": np.float64(2)})
+    return Claim("c", "It is.", "figure 1", check, seeds)
 
 
 def test_metrics_are_ordered_by_seed(results):
@@ -118,35 +118,28 @@ def test_conditions_with_different_seeds_leave_a_claim_undecided(results):
 
 
 def test_a_claim_that_trips_over_results_is_undecided(results):
-    broken = Claim("c", "It is.", "", lambda r: Judgement(bool(min([])), {}))
+    broken = Claim("c", "It is.", "", mean(lambda r: np.zeros((2, 2))) > 0)
     verdict = judge(broken, "s", results)
     assert verdict.verdict == "undecided"
     assert "ValueError" in verdict.evidence["reason"]
 
 
 def test_a_claim_whose_results_are_missing_is_undecided(results):
-    wants = Claim("c", "It is.", "", lambda r: Judgement(bool(r.metric("nosuch").any()), {}))
+    wants = Claim("c", "It is.", "", mean("nosuch") > 0)
     assert judge(wants, "s", results).verdict == "undecided"
 
 
-@pytest.mark.parametrize(
-    ("judgement", "word", "evidence"),
-    [
-        (None, "undecided",
-         {"reason": "the claim could not be judged: its predicate returned None"}),
-        (Judgement(jnp.array(True), {"mean": jnp.float32(0.5)}), "holds", {"mean": 0.5}),
-        (Judgement(False, {"all": [jnp.arange(2)], "set": {1}}), "fails",
-         {"all": [[0, 1]], "set": "{1}"}),
-    ],
-)  # fmt: skip
-def test_whatever_a_predicate_returns_the_verdict_can_be_written(
-    results, judgement, word, evidence
-):
-    claim = Claim("c", "A claim.", "nowhere", lambda r: judgement)
-    verdict = judge(claim, "family/study", results)
-    assert verdict.verdict == word
-    assert evidence.items() <= verdict.evidence.items()
+def test_whatever_the_evidence_the_verdict_can_be_written(results):
+    evidence = {"mean": jnp.float32(0.5), "all": [jnp.arange(2)], "set": {1}}
+    verdict = judge(Claim("c", "It is.", "nowhere", Says("fails", evidence)), "s", results)
+    assert verdict.verdict == "fails"
+    assert {"mean": 0.5, "all": [[0, 1]], "set": "{1}"}.items() <= verdict.evidence.items()
     json.dumps(verdict.evidence)
+
+
+def test_what_is_no_statement_is_refused():
+    with pytest.raises(TypeError, match=r"claim c: .* is no statement"):
+        Claim("c", "It is.", "nowhere", lambda results: True)
 
 
 def test_the_confidence_interval_is_students():
@@ -159,26 +152,6 @@ def test_the_confidence_interval_is_students():
 
 def test_a_single_value_has_an_interval_without_width():
     assert confidence_interval(np.array([0.5])) == (0.5, 0.5, 0.5)
-
-
-def test_a_paired_difference_is_the_first_method_minus_the_second():
-    found = paired_difference(np.array([0.9, 0.7, 0.8]), np.array([0.5, 0.5, 0.5]))
-    assert found["n"] == 3
-    assert found["paired difference"] == pytest.approx(0.3)
-    low, high = found["95 % interval"]
-    # Differences 0.4, 0.2, 0.3: standard error 0.1 / sqrt(3).
-    assert (low, high) == pytest.approx((0.3 - 0.2484138, 0.3 + 0.2484138))
-
-
-def test_a_difference_is_paired_by_seed():
-    values = np.array([0.1, 0.5, 0.9])
-    found = paired_difference(values, values - 0.25)
-    assert found["95 % interval"] == pytest.approx((0.25, 0.25))
-
-
-def test_methods_with_different_numbers_of_seeds_have_no_paired_difference():
-    with pytest.raises(Missing, match="3 trials of one method and 1 of the other"):
-        paired_difference(np.arange(3.0), np.arange(1.0))
 
 
 def test_a_verdict_says_what_was_judged_and_on_which_results(results):
@@ -199,7 +172,7 @@ def test_evidence_is_ready_for_json_with_a_readable_number_of_digits(results):
         "by K": {1: 0.1234567},
         "word": "none",
     }
-    told = Claim("c", "It is.", "figure 1", lambda r: Judgement(True, evidence))
+    told = Claim("c", "It is.", "figure 1", Says(evidence=evidence))
     found = judge(told, "s", results).evidence
     assert found == {
         "seeds": 3,

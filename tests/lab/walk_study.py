@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from recombine import learning
-from recombine.lab import Claim, Judgement, Preset, Source, Study, grid
+from recombine.lab import Claim, Preset, Source, Study, every_seed, grid
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,6 @@ def trial(config, key, recorder):
     recorder.array("state", again)
 
 
-def small(results):
-    final = results.metric("final")
-    return Judgement(bool(np.all(final < 10)), {"largest": final.max(), "bound": 10})
-
-
 study = Study(
     name="tests/walk",
     title="A walk",
@@ -73,10 +66,10 @@ study = Study(
         "paper": Preset(seeds=3),
     },
     claims=(
-        Claim("small", "The walk stays small.", "nowhere", small),
+        Claim("small", "The walk stays below {0}.", "nowhere", every_seed("final") < 10),
         Claim(
             "impossible", "It ends at zero.", "nowhere",
-            lambda r: Judgement(bool(np.all(r.metric("final") == 0)), {"final": r.metric("final")}),
+            every_seed("final").equals(0),
         ),
     ),
 )  # fmt: skip

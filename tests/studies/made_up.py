@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recombine.lab import Statement
 from recombine.lab.conditions import at
 from recombine.lab.registry import load
 from recombine.lab.results import Record, Results
@@ -68,9 +67,5 @@ class Judged(NamedTuple):
 
 def judged(study, found, claim):
     """What a claim of the study makes of the results."""
-    check = next(c for c in study.claims if c.name == claim).check
-    if isinstance(check, Statement):
-        finding = check.judge(found)
-        return Judged(finding.verdict, finding.evidence)
-    judgement = check(found)
-    return Judged("holds" if judgement.holds else "fails", judgement.evidence)
+    finding = next(c for c in study.claims if c.name == claim).check.judge(found)
+    return Judged(finding.verdict, finding.evidence)

@@ -1,8 +1,6 @@
 from . import figures as figures
 from .claims import Claim as Claim
-from .claims import Judgement as Judgement
 from .claims import Verdict as Verdict
-from .claims import paired_difference as paired_difference
 from .conditions import Preset as Preset
 from .conditions import grid as grid
 from .engine import LocalEngine as LocalEngine

@@ -1,6 +1,6 @@
 """Claims: statements of the papers, judged on the results of all seeds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import Missing as Missing
-from .intervals import ERROR, confidence_interval
+from .intervals import ERROR
 from .quantities import What, per_seed
 from .statements import Statement, VerdictWord
 
 if TYPE_CHECKING:
     from .results import Results
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What a claim's predicate found."""
-
-    holds: bool
-    evidence: dict[str, Any]
-    """The numbers behind the judgement, with the bound that they were compared with."""
 
 
 class Bound(float):
@@ -32,7 +23,7 @@ class Bound(float):
         if form == "%":
             return f"{100 * self:g} %"
         if form == "points":
-            return f"{100 * self:g} points"
+            return f"{100 * self:g} point{'' if self == 0.01 else 's'}"
         return format(float(self), form or "g").replace("e-0", "e-")
 
 
@@ -46,7 +37,7 @@ class Claim:
     """The paper's statement, with `{0}`, `{1}`, ... where it says the bounds of `check`."""
     where: str
     """The figure, table or section that states it."""
-    check: "Statement | Callable[[Results], Judgement]"
+    check: Statement
     """The statement with its margin, in the words of `recombine.lab`: `mean`, `paired`,
     `every_seed` and their like."""
     seeds: int = 3
@@ -55,17 +46,19 @@ class Claim:
     """Means that help to read the verdict, by what they are."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.check, Statement):
-            try:
-                self.statement  # noqa: B018 (a text with more bounds than there are is refused)
-            except (IndexError, ValueError, KeyError) as error:
-                raise ValueError(f"claim {self.name}: its text and its bounds differ") from error
+        if not isinstance(self.check, Statement):
+            raise TypeError(
+                f"claim {self.name}: {self.check!r} is no statement: write it with mean, paired,"
+                " every_seed and their like"
+            )
+        try:
+            self.statement  # noqa: B018 (a text with more bounds than there are is refused)
+        except (IndexError, ValueError, KeyError) as error:
+            raise ValueError(f"claim {self.name}: its text and its bounds differ") from error
 
     @property
     def statement(self) -> str:
         """The paper's statement with its margin, in a sentence."""
-        if not isinstance(self.check, Statement):
-            return self.text
         return self.text.format(*map(Bound, self.check.bounds))
 
 
@@ -112,20 +105,14 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     if any(group != by_condition[0] for group in by_condition):
         return verdict("undecided", {"reason": "conditions have been run with different seeds"})
     try:
-        if isinstance(claim.check, Statement):
-            found = claim.check.judge(results, ERROR / results.looks)
-            evidence = {"seeds": seeds, **found.evidence, **_means(claim.context, results)}
-            return verdict(found.verdict, evidence, found.seeds)
-        judgement = claim.check(results)
+        found = claim.check.judge(results, ERROR / results.looks)
     except Missing as missing:
         return verdict("undecided", {"reason": str(missing)})
     except Exception as error:  # one claim that raises must not hide the others
         reason = f"the claim could not be judged: {type(error).__name__}: {error}"
         return verdict("undecided", {"reason": reason})
-    if not isinstance(judgement, Judgement):
-        reason = f"the claim could not be judged: its predicate returned {judgement!r}"
-        return verdict("undecided", {"reason": reason})
-    return verdict("holds" if judgement.holds else "fails", {"seeds": seeds, **judgement.evidence})
+    evidence = {"seeds": seeds, **found.evidence, **_means(claim.context, results)}
+    return verdict(found.verdict, evidence, found.seeds)
 
 
 def _means(context: Mapping[str, What], results: "Results") -> dict[str, float]:
@@ -153,11 +140,3 @@ def _plain(value: Any) -> Any:
         return value
     # Arrays of JAX, which is not loaded here, are known by their method; anything else by its name.
     return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)
-
-
-def paired_difference(values: np.ndarray, others: np.ndarray) -> dict[str, Any]:
-    """Evidence on `values` − `others`, two methods on the same seeds: n, mean, 95 % interval."""
-    if len(values) != len(others):
-        raise Missing(f"{len(values)} trials of one method and {len(others)} of the other")
-    mean, low, high = confidence_interval(np.asarray(values) - np.asarray(others))
-    return {"n": len(values), "paired difference": mean, "95 % interval": (low, high)}
