@@ -150,7 +150,7 @@ def test_a_users_file_runs_only_if_it_is_named(tmp_path):
     content = pack_network(trained(class_in_file(file, "Own")(4), 5))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    moved = shutil.copy(file, elsewhere / "own_spec.py")
+    moved = shutil.copy(file, elsewhere / "moved_spec.py")
     (elsewhere / "network.npz").write_bytes(
         changed(content, lambda h: h["spec"].update({"class": f"{moved}:Own"}))
     )

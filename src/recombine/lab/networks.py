@@ -19,7 +19,7 @@ import numpy as np
 from .checkpoint import Damaged, _is_array, _is_key, pack, unpack, write_atomically
 from .errors import UserError
 from .settings import CODE, canonical, from_plain, plain
-from .specs import IN_FILE, class_in_file, code_of, file_of, is_loaded
+from .specs import IN_FILE, class_in_file, code_of, file_of, loaded_file
 
 FORMAT = 1
 HEADER = "header"
@@ -250,8 +250,8 @@ def _class_of(text: str, files: Mapping[str, Path]) -> Any:
 
 def _allowed(file: str, files: Mapping[str, Path]) -> Path:
     if (name := Path(file).name) not in files:
-        if is_loaded(Path(file)):
-            return Path(file)
+        if (loaded := loaded_file(Path(file))) is not None:
+            return loaded
         raise UserError(
             f"the network is made by a class of {file}, which is loaded only if you name it:"
             f" model={file}:NAME, or files=[{file!r}]"

@@ -114,9 +114,13 @@ def class_in_file(path: Path, name: str) -> type:
     return found
 
 
-def is_loaded(path: Path) -> bool:
-    """Whether the code of a file runs in this process already."""
-    return _imported(path) is not None or was_loaded(path)
+def loaded_file(path: Path) -> Path | None:
+    """The file whose code runs in this process already: this one, or else one of its name, of
+    which it is a copy on another machine."""
+    if _imported(path) is not None or was_loaded(path):
+        return path
+    found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return next((Path(file) for file in found if file and Path(file).name == path.name), None)
 
 
 def _imported(path: Path) -> ModuleType | None:
