@@ -105,12 +105,16 @@ def check_ranges(thing: Any) -> None:
         check_range(f.name, getattr(thing, f.name), types[f.name])
 
 
-@cache
-def annotated_types(config: Any) -> dict[str, Any]:
+def annotated_types(config: type) -> dict[str, Any]:
     """The type of every field of a config or a spec, with its range.
 
     A class that gives another default to a field need not repeat its range.
     """
+    return _annotated_types(config)
+
+
+@cache
+def _annotated_types(config: type) -> dict[str, Any]:
     types: dict[str, Any] = {}
     for one in reversed(config.__mro__):
         for name, hint in get_type_hints(one, include_extras=True).items():

@@ -19,6 +19,8 @@ from recombine.lab.store import Outcome, Settings, Store, write_arrays
 STUDY = '''
 from dataclasses import dataclass
 
+from said import Says
+
 from recombine.lab import Beside, Claim, Figure, Preset, Reference, Source, Study, mean
 from recombine.lab import figures, grid
 

@@ -68,7 +68,7 @@ def test_numbers_out_of_their_range_are_refused(name):
             with pytest.raises(UserError, match=r"^[^\n]*\n?$") as refused:
                 study.cases("laptop", study.parse([f"{setting}={value}"]))
             # Some are of a spec that no condition of the preset has.
-            said = str(refused.value)
-            assert f"{setting}=" in said or f"no setting {setting!r}" in said
+            message = str(refused.value)
+            assert f"{setting}=" in message or f"no setting {setting!r}" in message
             tried += 1
     assert tried
