@@ -100,7 +100,7 @@ def check_ranges(thing: Any) -> None:
 
     For a `__post_init__`: `check_ranges(self)`.
     """
-    types = annotated_types(type(thing))  # type: ignore[arg-type]
+    types = annotated_types(type(thing))
     for f in fields(thing):
         check_range(f.name, getattr(thing, f.name), types[f.name])
 

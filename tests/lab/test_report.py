@@ -67,7 +67,7 @@ study = Study(
     presets={"smoke": PRESET, "laptop": PRESET, "paper": PRESET},
     claims=[
         Claim("good", "The error is small.", "Section 4",
-              Says(evidence={"by_K": {str(K): {"mean": 0.5 * K} for K in (1, 2)}})),
+              Says(evidence={"by_K": {str(K): {"mean": 0.5 + K} for K in (1, 2)}})),
         Claim("bad", "The error is negative.", "Section 5", Says("fails", {"bound": 0})),
         Claim("ugly", HOSTILE, "Section 6", Says(), seeds=99),
         Claim("crash", "The claim crashes.", "Section 7", mean(crash) > 0),

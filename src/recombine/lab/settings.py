@@ -203,7 +203,7 @@ def changed(thing: Any, values: Mapping[str, Any], prefix: str = "") -> tuple[An
     All change at once, so that only the result has to be valid. Text that is given to a field of a
     spec is read as its type.
     """
-    types, ranges = types_of(type(thing)), annotated_types(type(thing))  # type: ignore[arg-type]
+    types, ranges = types_of(type(thing)), annotated_types(type(thing))
     own = {f.name for f in fields(thing)}
     updates: dict[str, Any] = {}
     applied: set[str] = set()
