@@ -28,7 +28,7 @@ def curves(changed=None):
 
     def read(config, name):
         found = AS_PUBLISHED[config.setting] | (changed or {}).get(config.setting, {})
-        found = {k: np.array(v, float) for k, v in found.items()}
+        found = {k: np.array(v, float) / 100 for k, v in found.items()}
         return STEPS, found["train"] - found["ood"] if name == "gap" else found[name]
 
     return read
@@ -91,14 +91,14 @@ def test_learning_is_reported_on_all_streams_with_its_gap_and_its_speed():
     seen = {"step": np.array([0, 25, 50, 100]), "accuracy": train, "iid_accuracy": iid}
     seen |= {"ood_accuracy": ood, "loss": train, "iid_loss": iid, "ood_loss": ood}
     pairs_trial.report_learning(seen, recorder)
-    np.testing.assert_allclose(recorder.curves["gap"][1], [0, 20, 40, 40])
-    np.testing.assert_allclose(recorder.curves["iid"][1], 60)
+    np.testing.assert_allclose(recorder.curves["gap"][1], [0, 0.2, 0.4, 0.4])
+    np.testing.assert_allclose(recorder.curves["iid"][1], 0.6)
     np.testing.assert_array_equal(recorder.curves["train_loss"][1], train)
     assert recorder.metrics == pytest.approx(
         {
-            "train": 90, "iid": 60, "ood": 50, "gap": 40,
-            "gap_area": 10 * 25 + 30 * 25 + 40 * 50,
-            "window_accuracy": 60, "steps_to_50": 25, "steps_to_80": 100,
+            "train": 0.9, "iid": 0.6, "ood": 0.5, "gap": 0.4,
+            "gap_area": 0.1 * 25 + 0.3 * 25 + 0.4 * 50,
+            "window_accuracy": 0.6, "steps_to_0.5": 25, "steps_to_0.8": 100,
         }
     )  # fmt: skip
 
@@ -108,8 +108,8 @@ def test_a_level_that_is_never_reached_has_no_step():
     low = np.array([0.1, 0.6])
     names = ("accuracy", "iid_accuracy", "ood_accuracy", "loss", "iid_loss", "ood_loss")
     pairs_trial.report_learning({"step": np.array([0, 5])} | dict.fromkeys(names, low), recorder)
-    assert recorder.metrics["steps_to_50"] == 5
-    assert "steps_to_80" not in recorder.metrics
+    assert recorder.metrics["steps_to_0.5"] == 5
+    assert "steps_to_0.8" not in recorder.metrics
 
 
 def test_repetitions_with_a_data_seed_have_their_pairs_in_common(monkeypatch):

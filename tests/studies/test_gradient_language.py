@@ -24,11 +24,11 @@ def as_published(config, name):
     tested = config.setting != "A" and config.setting != "A-dedup"
     test = train - one_word if tested else np.zeros_like(train)
     curves = {"train": train, "test": test, "iid": train, "one_word": one_word, "gap": train - test}
-    return STEPS, curves[name]
+    return STEPS, curves[name] / 100
 
 
 def metrics(config, seed):
-    return {"train": 20.0}
+    return {"train": 0.2}
 
 
 def changed(setting, **curves):
@@ -55,10 +55,10 @@ def test_every_claim_holds_on_what_the_paper_shows(claim):
     ("claim", "bad"),
     [
         ("training-leads", changed("A", train=lambda y: 0 * STEPS)),
-        ("no-new-combinations", changed("A", test=lambda y: np.where(STEPS == 30, 1.1, 0))),
+        ("no-new-combinations", changed("A", test=lambda y: np.where(STEPS == 30, 0.011, 0))),
         ("gap-in-a", changed("A", gap=lambda y: 0.4 * y)),
-        ("no-gap-in-b", changed("B-uniform", gap=lambda y: np.where(STEPS == 20, -5.5, 0))),
-        ("lead-is-repetition", changed("A-dedup", train=lambda y: y + 3.5)),
+        ("no-gap-in-b", changed("B-uniform", gap=lambda y: np.where(STEPS == 20, -0.055, 0))),
+        ("lead-is-repetition", changed("A-dedup", train=lambda y: y + 0.035)),
     ],
 )
 def test_every_claim_fails_where_its_statement_does(claim, bad):
@@ -160,7 +160,7 @@ def test_words_are_counted_in_the_part_that_they_belong_to():
     found = eqx.filter_jit(language_trial.decoded)(Fixed(), batch, sizes)
     assert {name: float(value) for name, value in found.items()} == {
         "decoded_differently": 4,
-        "train_words_forced": 87.5, "test_words_forced": 100, "iid_words_forced": 100,
+        "train_words_forced": 0.875, "test_words_forced": 1, "iid_words_forced": 1,
         "train_words_greedy": 0, "test_words_greedy": 0, "iid_words_greedy": 0,
     }  # fmt: skip
 

@@ -15,7 +15,7 @@ from recombine.studies.gradient_resistance.remedy_parts import REMEDIES
 
 NAME = "gradient-resistance/remedies"
 KEY = jax.random.key(0)
-# Training, new combinations, leakage.
+# Training and new combinations in percent, leakage.
 FOUND = {
     "images": {
         "none": (98, 81, 0.5), "penalty": (97, 92, 0.1), "drop": (97, 92, 0.2),
@@ -35,7 +35,8 @@ def found(changed=None):
     def values(config, seed):
         where = config.task, config.remedy
         train, ood, leakage = (changed or {}).get(where, FOUND[config.task][config.remedy])
-        return {"train": train, "ood": ood + 0.1 * (seed % 2), "leakage": leakage}
+        ood = (ood + 0.1 * (seed % 2)) / 100
+        return {"train": train / 100, "ood": ood, "leakage": leakage}
 
     return values
 

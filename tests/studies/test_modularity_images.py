@@ -19,12 +19,12 @@ LEVEL = {"monolithic": 0, "modular": 1, "kernel": 2, "oracle": 3}
 def images(config, seed):
     """What the paper shows: every method loses with k, the better the less."""
     lost = {"monolithic": 5, "modular": 2, "kernel": 1, "oracle": 0.5}[config.method]
-    return {"accuracy": 95 - lost * config.k + 0.1 * (seed % 2)}
+    return {"accuracy": 0.95 - 0.01 * lost * config.k + 0.001 * (seed % 2)}
 
 
 def combinations(config, seed):
-    accuracy = 90 + LEVEL[config.method] + 0.1 * (seed % 2)
-    return {"accuracy": accuracy, "trained_accuracy": accuracy + 0.5}
+    accuracy = 0.9 + 0.01 * LEVEL[config.method] + 0.001 * (seed % 2)
+    return {"accuracy": accuracy, "trained_accuracy": accuracy + 0.005}
 
 
 def noise(config, seed):
@@ -32,14 +32,14 @@ def noise(config, seed):
     if config.noise >= 3:
         level = min(level, 1)
     accuracy = {0: 90, 1: 80, 3: 50, 10: 17, 30: 11}[config.noise]
-    return {"accuracy": accuracy + level + 0.1 * (seed % 2)}
+    return {"accuracy": 0.01 * (accuracy + level) + 0.001 * (seed % 2)}
 
 
 def looks(config, seed):
     found = (config.method, config.sampling) == ("kernel", "per_module_slot")
     share = 0.6 if found else 0.26
     return {
-        "accuracy": 90 + LEVEL[config.method] + 0.1 * (seed % 2),
+        "accuracy": 0.9 + 0.01 * LEVEL[config.method] + 0.001 * (seed % 2),
         "initial_share": share,
         "initial_lowest_share": share,
         "initial_assigned": 1.0 if found else 0.25,
@@ -70,25 +70,25 @@ RULE = {"method": "kernel", "sampling": "per_module_slot"}
 @pytest.mark.parametrize(
     ("name", "claim", "where", "bad"),
     [
-        ("images", "modules-help", {"k": 4, "method": "modular"}, {"accuracy": 76.0}),
-        ("images", "modules-help", {"k": 8, "method": "modular"}, {"accuracy": 60.0}),
-        ("images", "modular-above-monolithic", {"k": 6, "method": "modular"}, {"accuracy": 60.0}),
-        ("images", "ours-above-modular", {"k": 8, "method": "kernel"}, {"accuracy": 79.0}),
+        ("images", "modules-help", {"k": 4, "method": "modular"}, {"accuracy": 0.76}),
+        ("images", "modules-help", {"k": 8, "method": "modular"}, {"accuracy": 0.6}),
+        ("images", "modular-above-monolithic", {"k": 6, "method": "modular"}, {"accuracy": 0.6}),
+        ("images", "ours-above-modular", {"k": 8, "method": "kernel"}, {"accuracy": 0.79}),
         ("images", "gap-to-monolithic-widens", {"k": 4, "method": "monolithic"},
-         {"accuracy": 20.0}),
-        ("images", "gap-of-ours-widens", {"k": 8, "method": "kernel"}, {"accuracy": 60.0}),
+         {"accuracy": 0.2}),
+        ("images", "gap-of-ours-widens", {"k": 8, "method": "kernel"}, {"accuracy": 0.6}),
         ("combinations", "new-combinations-cost-little", {"method": "modular"},
-         {"trained_accuracy": 94.0}),
-        ("combinations", "modular-above-monolithic", {"method": "monolithic"}, {"accuracy": 91.5}),
-        ("combinations", "ours-above-modular", {"method": "kernel"}, {"accuracy": 90.5}),
-        ("noise", "noise-costs-accuracy", {"noise": 1.0, "method": "kernel"}, {"accuracy": 95.0}),
-        ("noise", "monolithic-fails-at-ten", {"noise": 10.0}, {"accuracy": 21.0}),
-        ("noise", "chance-at-thirty", {"noise": 30.0, "method": "modular"}, {"accuracy": 16.0}),
-        ("noise", "monolithic-is-lowest", {"noise": 3.0, "method": "kernel"}, {"accuracy": 49.0}),
+         {"trained_accuracy": 0.94}),
+        ("combinations", "modular-above-monolithic", {"method": "monolithic"}, {"accuracy": 0.915}),
+        ("combinations", "ours-above-modular", {"method": "kernel"}, {"accuracy": 0.905}),
+        ("noise", "noise-costs-accuracy", {"noise": 1.0, "method": "kernel"}, {"accuracy": 0.95}),
+        ("noise", "monolithic-fails-at-ten", {"noise": 10.0}, {"accuracy": 0.21}),
+        ("noise", "chance-at-thirty", {"noise": 30.0, "method": "modular"}, {"accuracy": 0.16}),
+        ("noise", "monolithic-is-lowest", {"noise": 3.0, "method": "kernel"}, {"accuracy": 0.49}),
         ("noise", "ours-above-modular-with-little-noise", {"noise": 1.0, "method": "kernel"},
-         {"accuracy": 80.5}),
+         {"accuracy": 0.805}),
         ("noise", "advantage-vanishes-with-noise", {"noise": 10.0, "method": "kernel"},
-         {"accuracy": 19.5}),
+         {"accuracy": 0.195}),
         ("projections", "random-projections-see-all-images", {"method": "modular"},
          {"initial_share": 0.35}),
         ("projections", "rule-finds-images", RULE, {"initial_share": 0.39}),
@@ -98,7 +98,7 @@ RULE = {"method": "kernel", "sampling": "per_module_slot"}
          {"share": 0.4}),
         ("projections", "nothing-to-choose-by", {"sampling": "global_random"},
          {"initial_share": 0.4}),
-        ("projections", "ours-above-modular", RULE, {"accuracy": 90.0}),
+        ("projections", "ours-above-modular", RULE, {"accuracy": 0.9}),
     ],
 )  # fmt: skip
 def test_a_bad_condition_breaks_a_claim(name, claim, where, bad):
@@ -112,7 +112,7 @@ def test_a_bad_condition_breaks_a_claim(name, claim, where, bad):
 def test_a_difference_of_which_seeds_disagree_is_not_an_advantage():
     def scattered(config, seed):
         up = 3.0 * (-1) ** seed if config.method == "kernel" else 0.0
-        return {"accuracy": combinations(config, 0)["accuracy"] + up, "trained_accuracy": 90.0}
+        return {"accuracy": combinations(config, 0)["accuracy"] + up, "trained_accuracy": 0.9}
 
     judgement = judged(*results(f"{FAMILY}/combinations", scattered), "ours-above-modular")
     (evidence,) = judgement.evidence.values()

@@ -11,6 +11,7 @@ from recombine.lab import (
     Results,
     Source,
     Study,
+    curve,
     figures,
     grid,
     mean,
@@ -19,7 +20,6 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .accuracies import accuracy_at, accuracy_curve
 from .language_trial import Config, trial
 
 SETTINGS = {
@@ -38,7 +38,7 @@ def early(setting: str, name: str = "train") -> Quantity:
     """The mean of an accuracy over the early steps."""
 
     def read(results: Results) -> np.ndarray:
-        steps, values = accuracy_curve(results, name)
+        steps, values = results.curve(name)
         within = (steps >= EARLY[0]) & (steps <= EARLY[1])
         if not within.any():
             raise Missing(f"nothing was measured in steps {EARLY[0]} to {EARLY[1]}")
@@ -50,7 +50,7 @@ def early(setting: str, name: str = "train") -> Quantity:
 
 def shown(results: Results, name: str, setting: str) -> tuple[np.ndarray, np.ndarray]:
     """An accuracy up to the last step of the figure."""
-    steps, values = accuracy_curve(results.where(setting=setting), name)
+    steps, values = results.curve(name, setting=setting)
     return steps[steps <= LAST], values[:, steps <= LAST]
 
 
@@ -76,9 +76,9 @@ def draw_published(results: Results):
     figure = figures.panels(*titles, x="steps", y="sentence accuracy")
     for panel, pair in enumerate(pairs):
         for letter, setting, colors in zip("AB", pair, ((0, 5), (1, 6)), strict=True):
-            for curve, color in zip(("train", "test"), colors, strict=True):
-                steps, values = shown(results, curve, setting)
-                name = f"{curve.capitalize()} {letter}"
+            for part, color in zip(("train", "test"), colors, strict=True):
+                steps, values = shown(results, part, setting)
+                name = f"{part.capitalize()} {letter}"
                 figures.add_band(figure, steps, values, name, color=color, panel=panel)
     return figure
 
@@ -90,9 +90,9 @@ def draw_parts(results: Results):
         "iid": "held-out commands (IID)", "test": "tested commands",
     }  # fmt: skip
     for panel, setting in enumerate(SETTINGS):
-        for color, (curve, name) in enumerate(names.items()):
-            if curve != "iid" or has_iid(results):
-                steps, values = shown(results, curve, setting)
+        for color, (part, name) in enumerate(names.items()):
+            if part != "iid" or has_iid(results):
+                steps, values = shown(results, part, setting)
                 figures.add_seeds(figure, steps, values, name, color=color, panel=panel)
     return figure
 
@@ -141,7 +141,7 @@ study = Study(
             "At step 50, training accuracy of A is at least {0:points} above that on new "
             "combinations.",
             "Figure 3b",
-            mean(accuracy_at("gap", LAST, "A")) >= 0.15,
+            mean(curve("gap", LAST, setting="A")) >= 0.15,
             seeds=5,
         ),
         Claim(

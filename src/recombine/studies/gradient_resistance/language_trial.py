@@ -109,15 +109,15 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     state, seen = recorder.train(rule, eqx.filter_jit(rule.init)(network), config.steps)
 
     right = by_part(seen["right"].T, sizes)
-    percent = {part: 100 * matches.mean(axis=0) for part, matches in right.items()}
+    accuracy = {part: matches.mean(axis=0) for part, matches in right.items()}
     one_word = np.asarray(tests["train"].input_lengths) == ONE_WORD
-    percent["one_word"] = 100 * (right["train"] & one_word[:, None]).mean(axis=0)
-    percent["gap"] = percent["train"] - percent["test"]
-    for name, values in percent.items():
+    accuracy["one_word"] = (right["train"] & one_word[:, None]).mean(axis=0)
+    accuracy["gap"] = accuracy["train"] - accuracy["test"]
+    for name, values in accuracy.items():
         recorder.curve(name, seen["step"], values)
         recorder.metric(name, values[-1])
     recorder.curve("loss", seen["step"], seen["loss"])
-    recorder.metric("mean_gap", percent["gap"].mean())
+    recorder.metric("mean_gap", accuracy["gap"].mean())
     for name, value in eqx.filter_jit(decoded)(state.model, together, sizes).items():
         recorder.metric(name, value)
 
@@ -146,7 +146,7 @@ def by_part(rows, sizes: Sizes) -> dict[str, Any]:
 
 
 def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: Sizes):
-    """Report word accuracies in % of both decodings, and the sentences on which they differ."""
+    """Report word accuracies of both decodings, and the sentences on which they differ."""
     ways = {
         "forced": model(*batch).argmax(axis=2),
         "greedy": model.greedy(batch.inputs, batch.input_lengths, batch.outputs.shape[1]),
@@ -157,6 +157,6 @@ def decoded(model: models.Seq2Seq, batch: tasks.SequenceBatch, sizes: Sizes):
     for name, symbols in ways.items():
         columns = [by_part(rows, sizes) for rows in (symbols, outputs, lengths)]
         for part, _ in sizes:
-            accuracy = probes.word_accuracy(*(column[part] for column in columns))
-            found[f"{part}_words_{name}"] = 100 * accuracy
+            parts = (column[part] for column in columns)
+            found[f"{part}_words_{name}"] = probes.word_accuracy(*parts)
     return found

@@ -33,7 +33,7 @@ PAIR_STRENGTHS: dict[PairRemedy, float] = {
 
 
 class PairScores(NamedTuple):
-    """Scores of a trained network; accuracies in %."""
+    """Scores of a trained network."""
 
     train_accuracy: float
     iid_accuracy: float
@@ -68,7 +68,7 @@ def remedied_pairs(
         key=jax.random.fold_in(batch_key, 0),
     )
     state, curves = recorder.train(rule, rule.init(model), steps, name=f"pairs-{remedy}")
-    seen_last = {name: 100 * float(values[-1]) for name, values in curves.items()}
+    seen_last = {name: float(values[-1]) for name, values in curves.items()}
     looked = eqx.filter_jit(dependence)(state.model, task, tests["ood"], partners, partner_key)
     return PairScores(
         seen_last["accuracy"],

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Images = Literal["digits", "mnist", "fashion-mnist", "cifar-10"]
 Loss = Literal["categorical-hinge", "multiclass-hinge", "cross-entropy"]
-LEVELS = (50, 80)
-"""Training accuracies in % whose first steps are reported."""
+LEVELS = (0.5, 0.8)
+"""Training accuracies whose first steps are reported."""
 WINDOW = 50
 """First steps over which training accuracy is averaged."""
 EPSILON = 1e-7
@@ -75,9 +75,9 @@ def _streams(task, pairs, key):
 
 
 def report_learning(seen: dict[str, np.ndarray], recorder: Recorder) -> None:
-    """Accuracies in % on all streams, the gap between them, and how fast training went."""
+    """Accuracies on all streams, the gap between them, and how fast training went."""
     steps = seen["step"]
-    train, iid, ood = (100 * seen[f"{stream}accuracy"] for stream in ("", "iid_", "ood_"))
+    train, iid, ood = (seen[f"{stream}accuracy"] for stream in ("", "iid_", "ood_"))
     for name, curve in (("train", train), ("iid", iid), ("ood", ood), ("gap", train - ood)):
         recorder.curve(name, steps, curve)
         recorder.metric(name, curve[-1])
@@ -87,7 +87,7 @@ def report_learning(seen: dict[str, np.ndarray], recorder: Recorder) -> None:
     recorder.metric("window_accuracy", train[(steps > 0) & (steps <= WINDOW)].mean())
     for level in LEVELS:
         if (train >= level).any():
-            recorder.metric(f"steps_to_{level}", steps[(train >= level).argmax()])
+            recorder.metric(f"steps_to_{level:g}", steps[(train >= level).argmax()])
 
 
 def report_dependence(
@@ -108,7 +108,7 @@ def report_dependence(
 def dependence(
     model: Any, task: tasks.PairedImages, ood: tasks.PairBatch, partners: int, key: PRNGKeyArray
 ) -> dict[str, Array]:
-    """I(Ŷ; X_2 | X_1), the rate of shortcuts in %, and sensitivities to both images."""
+    """I(Ŷ; X_2 | X_1), the rate of shortcuts, and sensitivities to both images."""
     import jax
 
     def leakage(test):
@@ -121,7 +121,7 @@ def dependence(
     return {
         "train_leakage": leakage(False),
         "leakage": leakage(True),
-        "shortcut_rate": 100 * probes.shortcut_rate(answers, ood.second_labels, task.classes),
+        "shortcut_rate": probes.shortcut_rate(answers, ood.second_labels, task.classes),
         "sensitivity_1": slopes[0],
         "sensitivity_2": slopes[1],
         "sensitivity_ratio": slopes[1] / slopes[0],

@@ -91,7 +91,7 @@ class Config:
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Train a network with a remedy; report its accuracies in %, and leakage in bits."""
+    """Train a network with a remedy; report its accuracies, and leakage in bits."""
     if config.task == "toy":
         toy = remedied(
             config.remedy,
@@ -102,8 +102,8 @@ def trial(config: Config, key, recorder: Recorder) -> None:
             points=config.points,
         )
         found = {
-            "train": 100 * toy.train_accuracy,
-            "ood": 100 * toy.held_out_accuracy,
+            "train": toy.train_accuracy,
+            "ood": toy.held_out_accuracy,
             "leakage": toy.leakage,
         }
     else:
@@ -121,19 +121,9 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         recorder.metric(name, value)
 
 
-def training_accuracy(results: Results) -> np.ndarray:
-    """Accuracy on training pairs or points, which trials report in percent, as a share of 1."""
-    return results.metric("train") / 100
-
-
-def new_accuracy(results: Results) -> np.ndarray:
-    """Accuracy on combinations that training does not have, as a share of 1."""
-    return results.metric("ood") / 100
-
-
 def gap(results: Results) -> np.ndarray:
     """Training accuracy minus that on new combinations."""
-    return training_accuracy(results) - new_accuracy(results)
+    return results.metric("train") - results.metric("ood")
 
 
 NONE = {"remedy": "none"}
@@ -144,9 +134,9 @@ def works(remedy: str) -> Statement:
     """New pairs are better, leakage is lower and training is hardly worse than without."""
     leakage, plain = (per_seed("leakage", remedy=r, **IMAGES) for r in (remedy, "none"))
     return all_of(
-        paired(new_accuracy, {"remedy": remedy}, NONE, **IMAGES) >= 0.05,
+        paired("ood", {"remedy": remedy}, NONE, **IMAGES) >= 0.05,
         ratio(leakage, plain) <= 0.5,
-        paired(training_accuracy, NONE, {"remedy": remedy}, **IMAGES) <= 0.03,
+        paired("train", NONE, {"remedy": remedy}, **IMAGES) <= 0.03,
     )
 
 
@@ -165,9 +155,9 @@ def draw_accuracy(results: Results):
     figure = figures.panels(*(TASKS[t] for t in there), x="", y="accuracy", columns=1)
     for panel, task in enumerate(there):
         remedies = shown(results, task)
-        parts = {"training": training_accuracy, "new combinations": new_accuracy}
-        for color, (name, accuracy) in enumerate(parts.items()):
-            values = [accuracy(results.where(task=task, remedy=r)) for r in remedies]
+        parts = {"training": "train", "new combinations": "ood"}
+        for color, (name, metric) in enumerate(parts.items()):
+            values = [results.metric(metric, task=task, remedy=r) for r in remedies]
             figures.add_points(
                 figure, [TITLES[r] for r in remedies], values, name, color=color, panel=panel,
                 line=False,
@@ -186,9 +176,10 @@ def draw_trade(results: Results):
                 results.where(task=task, remedy=r) for r in shown(results, task) if r in remedies
             ]
             places = [one.metric("leakage").mean() for one in found]
+            values = [one.metric("ood") for one in found]
             name = known if known == "none" else f"to know: {known}"
             figures.add_points(
-                figure, places, list(map(new_accuracy, found)), name, color=color, panel=panel,
+                figure, places, values, name, color=color, panel=panel,
                 line=False,
             )  # fmt: skip
     return figure
@@ -266,14 +257,14 @@ study = Study(
             "With images, X_2 random in the second half of training gives a higher accuracy on new "
             "pairs than in the first half.",
             "no figure; found here",
-            paired(new_accuracy, {"remedy": "reversed"}, {"remedy": "order"}, **IMAGES) > 0,
+            paired("ood", {"remedy": "reversed"}, {"remedy": "order"}, **IMAGES) > 0,
             seeds=5,
         ),
         Claim(
             "entropy-harms-with-images",
             "With images, noise and a norm on the last hidden layer lower accuracy on new pairs.",
             "no figure; found here",
-            paired(new_accuracy, {"remedy": "entropy"}, NONE, **IMAGES) < 0,
+            paired("ood", {"remedy": "entropy"}, NONE, **IMAGES) < 0,
             seeds=5,
         ),
         Claim(
@@ -283,7 +274,7 @@ study = Study(
             "network.",
             "no figure; found here",
             all_of(
-                mean(new_accuracy, task="toy", remedy="modular") >= 0.99,
+                mean("ood", task="toy", remedy="modular") >= 0.99,
                 ratio(
                     per_seed("leakage", remedy="modular", **IMAGES),
                     per_seed("leakage", **NONE, **IMAGES),
@@ -298,11 +289,10 @@ study = Study(
             "points, are right.",
             "no figure; found here",
             all_of(
-                mean(accuracy, task="toy", remedy="noise") >= 0.99
-                for accuracy in (new_accuracy, training_accuracy)
+                mean(accuracy, task="toy", remedy="noise") >= 0.99 for accuracy in ("ood", "train")
             ),
             seeds=5,
-            context={"held-out quadrant without noise": per_seed(new_accuracy, task="toy", **NONE)},
+            context={"held-out quadrant without noise": per_seed("ood", task="toy", **NONE)},
         ),
     ),
     figures=(

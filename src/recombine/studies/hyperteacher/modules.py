@@ -83,14 +83,14 @@ def draw_by_k(results: Results):
 
 def beside(model: str, M: int, K: int) -> Beside:
     return Beside(
-        f"accuracy on held-out combinations in %, {TITLES[model]}, M = {M}, K = {K}",
+        f"accuracy on held-out combinations, {TITLES[model]}, M = {M}, K = {K}",
         reference(
             "hyperteacher",
             artifact=f"table-{TABLES[M, K]}",
             model=TITLES[model],
             metric="ood_accuracy_percent",
-        ),
-        lambda results: 100 * results.metric("ood_accuracy", model=model, M=M, K=K),
+        ).as_share(),
+        lambda results: results.metric("ood_accuracy", model=model, M=M, K=K),
     )
 
 

@@ -62,13 +62,11 @@ def draw_training(results: Results):
 def printed(model: str):
     return reference(
         "hyperteacher", artifact="table-A6", model=TITLES[model], metric="ood_accuracy_percent"
-    )
+    ).as_share()
 
 
-def percent(model: str):
-    return lambda results: (
-        100 * results.metric("ood_accuracy", model=model, support="compositional")
-    )
+def measured(model: str):
+    return lambda results: results.metric("ood_accuracy", model=model, support="compositional")
 
 
 study = Study(
@@ -153,7 +151,7 @@ study = Study(
         ),
     ),
     beside=tuple(
-        Beside(f"accuracy on held-out combinations in %, {TITLES[m]}", printed(m), percent(m))
+        Beside(f"accuracy on held-out combinations, {TITLES[m]}", printed(m), measured(m))
         for m in MODELS
     ),
     notes="The paper's teacher has three hidden layers of 32 units, two of them generated from 8 "

@@ -31,20 +31,11 @@ from .images_trial import METHODS, Config, noisy_reference, trial
 NAMES = METHODS | {"oracle": "true images"}
 
 
-def accuracy(results: Results, metric: str = "accuracy") -> np.ndarray:
-    """Accuracy, which trials report in percent, as a share of 1."""
-    return results.metric(metric) / 100
-
-
-def accuracy_curve(results: Results) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs seen, and the accuracy after them as a share of 1."""
-    seen, percent = results.curve("accuracy")
-    return seen, percent / 100
-
-
 def lead(method: str, other: str, **where: Any) -> Quantity:
     """By how much a method is more accurate than another, on the same images and inputs."""
-    return per_seed(accuracy, method=method, **where) - per_seed(accuracy, method=other, **where)
+    return per_seed("accuracy", method=method, **where) - per_seed(
+        "accuracy", method=other, **where
+    )
 
 
 def many(results: Results, k: int) -> bool:
@@ -82,7 +73,7 @@ def draw_accuracy(results: Results):
     figure = figures.panels("", x="images in an input, k", y="component accuracy")
     ks = results.values("k")
     for color, (method, name) in enumerate(shown(results).items()):
-        values = [accuracy(results.where(method=method, k=k)) for k in ks]
+        values = [results.metric("accuracy", method=method, k=k) for k in ks]
         figures.add_points(figure, ks, values, name, color=color)
     return figure
 
@@ -106,7 +97,7 @@ def draw_learning(results: Results):
     )
     for panel, k in enumerate(dict.fromkeys(ends)):
         for color, (method, name) in enumerate(shown(results).items()):
-            seen, values = accuracy_curve(results.where(method=method, k=k))
+            seen, values = results.curve("accuracy", method=method, k=k)
             figures.add_seeds(figure, seen, values, name, color=color, panel=panel)
     return figure
 

@@ -177,13 +177,13 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     state, seen = recorder.train(
         rule, eqx.filter_jit(rule.init)(network), steps, chunk=max(100, 5 * every)
     )
-    recorder.curve("accuracy", seen["step"] * config.batch, 100 * seen["accuracy"])
-    recorder.metric("accuracy", 100 * seen["accuracy"][-1])
+    recorder.curve("accuracy", seen["step"] * config.batch, seen["accuracy"])
+    recorder.metric("accuracy", seen["accuracy"][-1])
     recorder.metric("loss", seen["loss"][-1])
     if config.held_out:
         tests = {"": draw(config.test_inputs, trained=True, key=test_key)}
         found = eqx.filter_jit(learning.Accuracy(tests))(state.model, state.carry)
-        recorder.metric("trained_accuracy", 100 * found["accuracy"])
+        recorder.metric("trained_accuracy", found["accuracy"])
     if config.method != "monolithic":
         report_projections(config, network.U, state.model.U, images.shape, recorder)
 

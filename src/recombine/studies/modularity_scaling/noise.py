@@ -23,7 +23,7 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .images import AS_PUBLISHED, SMOKE, accuracy, lead
+from .images import AS_PUBLISHED, SMOKE, lead
 from .images_trial import CHANCE, METHODS, Config, noisy_reference, trial
 
 LITTLE, MUCH = 1.0, 3.0
@@ -50,7 +50,7 @@ def cost(method: str, noise: float) -> Quantity:
         runs = results.where(method=method)
         levels = runs.values("noise")
         less = levels[levels.index(noise) - 1]
-        return accuracy(runs.where(noise=less)) - accuracy(runs.where(noise=noise))
+        return runs.metric("accuracy", noise=less) - runs.metric("accuracy", noise=noise)
 
     return per_seed(read, f"accuracy that the step to noise={noise} costs {method}")
 
@@ -68,7 +68,7 @@ def draw_accuracy(results: Results):
     figure = figures.panels("", x="noise on training inputs", y="component accuracy")
     levels = results.values("noise")
     for color, (method, name) in enumerate(METHODS.items()):
-        values = [accuracy(results.where(method=method, noise=s)) for s in levels]
+        values = [results.metric("accuracy", method=method, noise=s) for s in levels]
         figures.add_points(figure, [f"σ = {s:g}" for s in levels], values, name, color=color)
     figures.add_level(figure, CHANCE, "chance")
     return figure
@@ -131,14 +131,14 @@ study = Study(
             "monolithic-fails-at-ten",
             "At σ = 10 one network has an accuracy below {0:%}.",
             "Table 4",
-            mean(accuracy, method="monolithic", noise=10.0) < 0.2,
+            mean("accuracy", method="monolithic", noise=10.0) < 0.2,
             seeds=4,
         ),
         Claim(
             "chance-at-thirty",
             "At σ = 30 all methods are near chance: up to {0:%}.",
             "Table 4",
-            all_of(mean(accuracy, method=m, noise=30.0) <= 0.15 for m in METHODS),
+            all_of(mean("accuracy", method=m, noise=30.0) <= 0.15 for m in METHODS),
             seeds=4,
         ),
         Claim(

@@ -17,7 +17,7 @@ from recombine.lab import (
 )
 
 from . import DOCUMENT
-from .images import AS_PUBLISHED, SMOKE, accuracy
+from .images import AS_PUBLISHED, SMOKE
 from .images_trial import METHODS, Config, trial
 
 NEAR = 0.05
@@ -161,7 +161,7 @@ study = Study(
             "ours-above-modular",
             "The kernel rule's projections lead to a higher accuracy than random ones.",
             "Figure 4b",
-            mean(accuracy, **RULE) > mean(accuracy, method="modular"),
+            mean("accuracy", **RULE) > mean("accuracy", method="modular"),
             seeds=5,
         ),
     ),
