@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recombine import models
-from recombine.models import _dnc
+from recombine.models import _memory
 from recombine.models._dropout import dropout
 
 KEY = jax.random.key(0)
@@ -23,7 +23,8 @@ VARIANTS = [
 @eqx.filter_jit
 def made(**options):
     # Biases too are drawn, so that all of them matter.
-    dnc = models.DNC(3, 2, units=4, cells=5, word=3, heads=2, key=KEY, **options)
+    sizes = {"units": 4, "cells": 5, "word": 3, "heads": 2} | options
+    dnc = models.DNC(3, 2, key=KEY, **sizes)
     learns, stays = eqx.partition(dnc, eqx.is_inexact_array)
     leaves, tree = jax.tree.flatten(learns)
     keys = jax.random.split(jax.random.key(1), len(leaves))
@@ -61,17 +62,27 @@ def slow_sharpen(weights, power):
 def slow(dnc, rows):
     """Outputs of one sequence, cell by cell and head by head."""
     n, w, r = dnc.cells, dnc.word, dnc.heads
-    units = dnc.controller.units
-    hidden, cell = np.zeros(units), np.zeros(units)
+    controller = dnc.controller
+    recurrent = isinstance(controller, models.LSTMController)
+    units = len(controller.layers[0].bias) // (4 if recurrent else 1)
+    hiddens, states = ([np.zeros(units) for _ in controller.layers] for _ in range(2))
     memory, usage, links = np.zeros((n, w)), np.zeros(n), np.zeros((n, n))
     precedence, written, read = np.zeros(n), np.zeros(n), np.zeros((r, n))
     outputs = []
     for x in np.asarray(rows, float):
         words = np.concatenate([memory.T @ read[i] for i in range(r)])
-        pre = np.concatenate([x, words, hidden]) @ np.asarray(dnc.controller.weight)
-        i, f, g, o = np.split(pre + np.asarray(dnc.controller.bias), 4)
-        cell = sigmoid(f) * cell + sigmoid(i) * np.tanh(g)
-        hidden = sigmoid(o) * np.tanh(cell)
+        for place, layer in enumerate(controller.layers):
+            weight, bias = np.asarray(layer.weight), np.asarray(layer.bias)
+            if recurrent:
+                below = [hiddens[place - 1]] if place else []
+                pre = np.concatenate([x, words, *below, hiddens[place]]) @ weight + bias
+                i, f, g, o = np.split(pre, 4)
+                states[place] = sigmoid(f) * states[place] + sigmoid(i) * np.tanh(g)
+                hiddens[place] = sigmoid(o) * np.tanh(states[place])
+            else:
+                below = hiddens[place - 1] if place else np.concatenate([x, words])
+                hiddens[place] = np.maximum(below @ weight + bias, 0)
+        hidden = np.concatenate(hiddens) if recurrent else hiddens[-1]
         says = np.asarray(dnc.interface.weight).T @ hidden + np.asarray(dnc.interface.bias)
         says = list(np.clip(says, -20, 20))
 
@@ -126,12 +137,23 @@ def slow(dnc, rows):
             new_read[head] = modes[head] @ np.array([backward, content, forward])
         read = new_read
         words = np.concatenate([memory.T @ read[i] for i in range(r)])
-        heard = np.concatenate([hidden, words])
-        outputs.append(np.asarray(dnc.output.weight).T @ heard + np.asarray(dnc.output.bias))
+        says, reads = dnc.output.says, dnc.output.words
+        y = hidden @ np.asarray(says.weight) + np.asarray(says.bias)
+        outputs.append(y + words @ np.asarray(reads.weight) + np.asarray(reads.bias))
     return np.array(outputs), memory
 
 
-@pytest.mark.parametrize("options", [VARIANTS[place] for place in (0, 3, 4, 7)])
+CONTROLLERS = [
+    {},
+    {"layers": 2},
+    {"controller": models.FeedForwardController},
+    {"controller": models.FeedForwardController, "layers": 2},
+]
+
+
+@pytest.mark.parametrize(
+    "options", [*VARIANTS, *({**VARIANTS[7], **other} for other in CONTROLLERS[1:])]
+)
 def test_a_dnc_agrees_with_a_plain_loop(x64, options):
     dnc = made(**options)
     x = jax.random.normal(jax.random.key(2), (3, 6, 3))
@@ -155,124 +177,17 @@ def test_the_interface_has_the_size_of_the_paper():
 
 def test_weights_and_biases_start_as_documented():
     dnc = models.DNC(3, 2, units=40, cells=5, word=3, heads=2, mask_bias=0.7, key=KEY)
-    gates = np.split(np.asarray(dnc.controller.weight), 4, axis=1)
+    (lstm,) = dnc.controller.layers
+    gates = np.split(np.asarray(lstm.weight), 4, axis=1)
+    np.testing.assert_array_equal(lstm.bias, np.repeat([0.0, 1.0, 0.0, 0.0], 40))
     bound = np.sqrt(6 / (3 + 6 + 40 + 40))
     for gate, gain in zip(gates, (1, 1, 5 / 3, 1), strict=True):
         assert 0.97 * gain * bound < np.abs(gate).max() <= gain * bound
     bias = np.asarray(dnc.interface.bias)
     assert (bias == np.float32(0.7)).sum() == 3 + 2 * 3
     assert (bias == 0).sum() == len(bias) - 9
-    asked = dnc.asked(dnc.interface.bias)
+    asked = dnc.asked(dnc.interface.bias[None])
     np.testing.assert_allclose(asked.read_masks, 0.9 * sigmoid(0.7) + 0.1, rtol=1e-6)
-
-
-@pytest.mark.parametrize("sharpens", [False, True])
-def test_invariants_of_memory(sharpens):
-    dnc = made(masks=True, empties=True, sharpens=sharpens)
-    memory = jax.tree.map(lambda x: x[0], dnc.start(1).memory)
-    size = len(dnc.interface.bias)
-    step = jax.jit(lambda says, memory: _dnc.access(dnc.asked(says), memory, empties=True))
-    for key in jax.random.split(KEY, 40):
-        memory = step(5 * jax.random.normal(key, (size,)), memory)
-        usage, links = np.asarray(memory.usage), np.asarray(memory.links)
-        assert (usage >= 0).all()
-        assert (usage <= 1).all()
-        assert 0 <= memory.written.sum() <= 1 + 1e-6
-        for sums in (links.sum(axis=0), links.sum(axis=1)):
-            assert (sums >= -1e-6).all()
-            assert (sums <= 1 + 1e-6).all()
-        assert (np.diag(links) == 0).all()
-        total = np.asarray(memory.read.sum(axis=1))
-        assert (total <= 1 + 1e-5).all()
-        assert not sharpens or (total >= 1 - 1e-5).all()
-        given = _dnc.allocation(memory.usage)
-        np.testing.assert_allclose(given.sum(), 1 - np.prod(usage), atol=1e-4)
-
-
-def test_a_mask_of_ones_changes_nothing_and_closed_gates_empty_nothing():
-    cells, key = jax.random.normal(KEY, (4, 3)), jnp.array([1.0, -2.0, 0.5])
-    masked = _dnc.lookup(cells, key, jnp.array(10.0), jnp.ones(3))
-    np.testing.assert_array_equal(masked, _dnc.lookup(cells, key, jnp.array(10.0)))
-    dnc = made(masks=False, sharpens=False)
-    asked = dnc.asked(jax.random.normal(KEY, dnc.interface.bias.shape))._replace(frees=jnp.zeros(2))
-    memory = jax.tree.map(lambda x: jnp.full(x.shape[1:], 0.1), dnc.start(1).memory)
-    step = jax.jit(_dnc.access, static_argnames="empties")
-    kept, emptied = (step(asked, memory, empties=e) for e in (False, True))
-    jax.tree.map(np.testing.assert_array_equal, kept, emptied)
-
-
-def test_masks_find_words_of_which_little_is_known():
-    cells = jax.random.normal(KEY, (20, 32, 32))
-
-    def on_target(known, masked):
-        mask = (jnp.arange(32) < known) * 1.0
-        weights = jax.vmap(
-            lambda cells: jax.vmap(
-                lambda row: _dnc.lookup(
-                    cells, row * mask, jnp.array(10.0), mask if masked else None
-                )
-            )(cells)
-        )(cells)
-        found = (weights.argmax(axis=2) == jnp.arange(32)).mean()
-        return float(found), float(jnp.diagonal(weights, axis1=1, axis2=2).mean())
-
-    # Known numbers: share found and mean weight, without and with a mask.
-    expected = {3: (0.25, 0.16, 0.43), 8: (0.88, 0.55, 0.90), 16: (0.99, 0.87, 0.98)}
-    for known, (share, plain, masked) in expected.items():
-        found, weight = on_target(known, False)
-        assert abs(found - share) < 0.05
-        assert abs(weight - plain) < 0.05
-        found, weight = on_target(known, True)
-        assert found > 0.99
-        assert abs(weight - masked) < 0.05
-
-
-def test_a_freed_cell_is_found_unless_it_is_emptied():
-    dnc = made(masks=False, sharpens=False)
-    word = jnp.array([0.6, 0.8, 0.0])
-    memory = jax.tree.map(lambda x: x[0], dnc.start(1).memory)
-    memory = memory._replace(
-        cells=memory.cells.at[1].set(word).at[2, 2].set(1.0), read=jnp.eye(5)[jnp.array([1, 1])]
-    )
-    asked = dnc.asked(jnp.zeros(dnc.interface.bias.shape))._replace(
-        read_keys=jnp.stack([word, word]), read_strengths=jnp.full(2, 10.0), writes=jnp.array(0.0),
-        frees=jnp.ones(2), modes=jnp.tile(jnp.array([0.0, 1.0, 0.0]), (2, 1)),
-    )  # fmt: skip
-    kept = _dnc.access(asked, memory, empties=False).read[0]
-    emptied = _dnc.access(asked, memory, empties=True).read[0]
-    assert kept[1] > 0.99
-    np.testing.assert_allclose(emptied[1], emptied[0], rtol=1e-6)
-    # The cosine has no scale: a cell that is freed by 99.9 % is found as before.
-    nearly = asked._replace(frees=jnp.array([0.999, 0.0]))
-    assert _dnc.access(nearly, memory, empties=True).read[0][1] > 0.99
-
-
-@pytest.mark.parametrize(
-    ("blur", "power", "peaks"),
-    [
-        (0.05, None, (0.82, 0.48, 0.25, 0.11)),
-        (0.05, 1.0, (0.95, 0.82, 0.72, 0.68)),
-        (0.05, 2.0, (1.0, 1.0, 1.0, 1.0)),
-        (0.1, None, (0.67, 0.22, 0.06, 0.01)),
-        (0.1, 2.0, (0.999, 0.999, 0.999, 0.999)),
-    ],
-)
-def test_sharp_links_stay_sharp_over_many_jumps(blur, power, peaks):
-    dnc = models.DNC(1, 1, units=1, cells=16, word=1, masks=False, sharpens=False, key=KEY)
-    memory = jax.tree.map(lambda x: x[0], dnc.start(1).memory)
-    for place in range(16):
-        weights = jnp.full(16, blur / 15).at[place].set(1 - blur)
-        links = (1 - weights[:, None] - weights) * memory.links
-        links = (links + jnp.outer(weights, memory.precedence)) * (1 - jnp.eye(16))
-        precedence = (1 - weights.sum()) * memory.precedence + weights
-        memory = memory._replace(links=links, precedence=precedence)
-    forward, seen = jnp.eye(16)[:1], []
-    for _ in range(15):
-        forward = forward @ memory.links.T
-        if power is not None:
-            forward = _dnc.sharpened(forward, jnp.array([power]))
-        seen.append(float(forward.max()))
-    np.testing.assert_allclose([seen[jump - 1] for jump in (1, 4, 8, 15)], peaks, atol=0.006)
 
 
 def test_the_slope_is_finite_where_memory_is_empty():
@@ -286,20 +201,105 @@ def test_the_slope_is_finite_where_memory_is_empty():
         assert np.asarray(leaf).any()
 
 
-def test_usage_does_not_blame_the_weights_of_the_last_writing(x64):
-    """(A.6): what was written last counts as used, but no slope flows back through it."""
-    dnc = made(masks=False, sharpens=False)
-    asked = dnc.asked(jax.random.normal(KEY, dnc.interface.bias.shape))
-    memory = jax.tree.map(lambda x: jnp.full(x.shape[1:], 0.1), dnc.start(1).memory)
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [((0, 0, 0), 10_250), ((0, 1, 0), 10_250), ((1, 1, 1), 11_372), ((1, 0, 0), 11_306)],
+)
+def test_a_dnc_of_the_copy_task_has_as_many_parameters_as_published(options, count):
+    """7,424 of the controller, 32 n + n of the interface, 297 + 153 of both outputs."""
+    chosen = dict(zip(("masks", "empties", "sharpens"), map(bool, options), strict=True))
+    dnc = eqx.filter_eval_shape(models.DNC, 9, 9, units=32, cells=16, word=16, key=KEY, **chosen)
+    assert models.count_parameters(dnc) == count
+    assert models.count_parameters(dnc.controller) == 7_424
 
-    def usage(written, usage):
-        before = memory._replace(written=written, usage=usage)
-        return _dnc.access(asked, before, empties=True).usage.sum()
 
-    by_written, by_usage = jax.jit(jax.grad(usage, argnums=(0, 1)))(memory.written, memory.usage)
-    np.testing.assert_array_equal(by_written, 0)
-    kept = np.prod(1 - np.asarray(asked.frees)[:, None] * np.asarray(memory.read), axis=0)
-    np.testing.assert_allclose(by_usage, (1 - memory.written) * kept, rtol=1e-12)
+def plain_outputs(dnc, x, lengths):
+    """Outputs by `access`, without the loop's own derivative."""
+    given, weights = dnc._layers(x)
+    given = jax.tree.map(lambda a: a, given)
+    state, rows = tuple(dnc.start(len(x))), []
+    for t in range(x.shape[1]):
+
+        def sums(layer, fed, t=t):
+            return given[layer][t] + fed @ weights[layer]
+
+        says, after, _, _ = dnc._cycle().step(sums, state, t < lengths)
+        state = after
+        words = state[1].words.reshape(len(x), -1)
+        rows.append(jnp.where((t < lengths)[:, None], dnc.output(says, words), 0))
+    return jnp.stack(rows, axis=1)
+
+
+@pytest.mark.parametrize("options", [VARIANTS[7], VARIANTS[0], {"layers": 2}, CONTROLLERS[3]])
+def test_the_derivative_of_the_loop_is_that_of_a_plain_one(x64, options):
+    """Seven steps do not fill the segments of the loop: what fills them up must not count."""
+    dnc = made(**options)
+    x = jax.random.normal(jax.random.key(2), (3, 7, 3))
+    lengths = jnp.array([7, 1, 4])
+    weight = jax.random.normal(jax.random.key(3), (3, 7, 2))
+
+    def by(outputs):
+        def total(dnc, x):
+            return (weight * outputs(dnc, x)).sum()
+
+        return eqx.filter_jit(eqx.filter_value_and_grad(lambda both: total(*both)))((dnc, x))
+
+    value, slope = by(lambda dnc, x: dnc(x, lengths)[0])
+    expected, plain = by(lambda dnc, x: plain_outputs(dnc, x, lengths))
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    for one, other in zip(jax.tree.leaves(slope), jax.tree.leaves(plain), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+        assert np.asarray(other).any()
+
+
+@pytest.mark.parametrize("options", [VARIANTS[0], VARIANTS[7]])
+def test_the_derivative_agrees_with_finite_differences(x64, options):
+    dnc = made(**options)
+    x = jax.random.normal(jax.random.key(2), (2, 5, 3))
+    learns, stays = eqx.partition(dnc, eqx.is_inexact_array)
+    weight = jax.random.normal(jax.random.key(3), (2, 5, 2))
+
+    @jax.jit
+    def total(learns):
+        return (weight * eqx.combine(learns, stays)(x)[0]).sum()
+
+    # Usage is blind to the last writing by intent: along a direction in which that is moved, the
+    # derivative is not that of the outputs. So gates are moved that do not write.
+    slope = jax.jit(jax.grad(total))(learns)
+    for where in (lambda m: m.output.words.weight, lambda m: m.output.says.weight):
+        moved = jax.random.normal(jax.random.key(4), where(learns).shape)
+        ends = [total(eqx.tree_at(where, learns, where(learns) + s * moved)) for s in (1e-6, -1e-6)]
+        np.testing.assert_allclose((slope_along := (where(slope) * moved).sum()),
+                                   (ends[0] - ends[1]) / 2e-6, rtol=1e-6)
+        assert slope_along != 0
+
+
+def test_a_trace_has_the_outputs_and_what_led_to_them():
+    dnc = made()
+    x = jax.random.normal(jax.random.key(2), (3, 6, 3))
+    trace = eqx.filter_jit(dnc.trace)(x)
+    y, last = eqx.filter_jit(dnc)(x)
+    np.testing.assert_allclose(trace.outputs, y, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(trace.read[:, -1], last.memory.read, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(trace.usage[:, -1], last.memory.usage, rtol=1e-5, atol=1e-6)
+    assert trace.asked.modes.shape == (3, 6, 2, 3)
+    assert trace.asked.read_masks.shape == (3, 6, 2, 3)
+    # Sharpened distributions sum to 1, those before need not.
+    np.testing.assert_allclose(trace.reading.forward.sum(axis=3), 1, rtol=1e-5)
+    assert np.asarray(trace.reading.plain_forward).sum(axis=3).max() < 0.99
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"cells": 0}, "cells=0 is less than 1"),
+        ({"heads": -1}, "heads=-1 is less than 1"),
+        ({"mask_min": 1.0}, "mask_min=1 is not at least 0"),
+    ],
+)
+def test_sizes_that_make_no_memory_are_refused(options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        models.DNC(3, 2, **({"units": 4, "cells": 5, "word": 3, "key": KEY} | options))
 
 
 @pytest.mark.parametrize("output_layer", [False, True])

@@ -11,11 +11,15 @@ from ._blocks import CopyGate as CopyGate
 from ._blocks import PostNorm as PostNorm
 from ._blocks import PreNorm as PreNorm
 from ._coded_lookup import CodedLookup as CodedLookup
+from ._controllers import AbstractController as AbstractController
+from ._controllers import FeedForwardController as FeedForwardController
+from ._controllers import LSTMController as LSTMController
 from ._dense import Dense as Dense
 from ._direction_kernels import DistanceKernel as DistanceKernel
 from ._direction_kernels import ProjectionKernel as ProjectionKernel
 from ._direction_kernels import SplitKernel as SplitKernel
 from ._dnc import DNC as DNC
+from ._dnc import DNCTrace as DNCTrace
 from ._embedding import Embedding as Embedding
 from ._encoder import Encoder as Encoder
 from ._expert_balance import AbstractBalance as AbstractBalance
