@@ -13,6 +13,10 @@ from ._batches import Prepared as Prepared
 from ._batches import Sampled as Sampled
 from ._batches import Shuffled as Shuffled
 from ._batches import Stages as Stages
+from ._bit_losses import binary_cross_entropy as binary_cross_entropy
+from ._bit_losses import bitmap_logits as bitmap_logits
+from ._bit_losses import bitmap_loss as bitmap_loss
+from ._bit_losses import story_loss as story_loss
 from ._converged_latents import LatentInference as LatentInference
 from ._converged_latents import infer_latents as infer_latents
 from ._converged_latents import persistent_latents as persistent_latents
@@ -20,6 +24,8 @@ from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
 from ._gradient import GradientDescent as GradientDescent
+from ._group_clipping import clip_groups as clip_groups
+from ._group_clipping import published_rmsprop as published_rmsprop
 from ._joint_directions import JointDirections as JointDirections
 from ._keep import Best as Best
 from ._kernel_directions import KernelDirections as KernelDirections

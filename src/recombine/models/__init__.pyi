@@ -96,6 +96,11 @@ from ._stack import Stack as Stack
 from ._top_k import TopKFeedForward as TopKFeedForward
 from ._top_k import keep_largest as keep_largest
 from ._towers import Towers as Towers
+from ._transducers import AbstractTransducer as AbstractTransducer
+from ._transducers import EncoderTransducer as EncoderTransducer
+from ._transducers import LSTMTransducer as LSTMTransducer
+from ._transducers import MemoryTransducer as MemoryTransducer
+from ._transducers import TokenTransducer as TokenTransducer
 from ._two_layer import TwoLayerNetwork as TwoLayerNetwork
 from ._two_layer import decoupled_pathways as decoupled_pathways
 from ._two_layer import pathway_graph as pathway_graph

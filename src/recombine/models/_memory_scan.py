@@ -80,13 +80,7 @@ def memory_scan(
     - `reads`: whether a sequence is not over yet; by default none is.
     """
 
-    def step(state, now):
-        given, reads = now
-        says, after, _, _ = cycle.step(Weighed(given, weights), state, reads)
-        return after, (says, after[1].words)
-
-    last, (says, words) = jax.lax.scan(step, start, (given, reads))
-    return says, words, last
+    return _forward(cycle, given, weights, start, reads)[0]
 
 
 def _forward(cycle, given, weights, start, reads):
@@ -107,7 +101,10 @@ def _forward(cycle, given, weights, start, reads):
         return after, (says, after[1].words, tuple(sums.fed), tuple(sums.found), kept)
 
     def segment(state, now):
-        after, small = jax.lax.scan(step, state, now)
+        def go(state):
+            return jax.lax.scan(step, state, now)
+
+        after, small = _unless_over(go, state, now[1])
         return after, (state[1].large, small)
 
     last, (large, (says, words, *small)) = jax.lax.scan(segment, start, inputs)
@@ -147,9 +144,13 @@ def _backward(cycle, residual, slopes):
 
     def segment(slope, now):
         large, found, kept, reads, of_says, of_words = now
-        _, large = jax.lax.scan(replay, large, (found, kept, reads))
-        now = large, found, kept, reads, of_says, of_words
-        return jax.lax.scan(step, slope, now, reverse=True)
+
+        def go(slope):
+            _, before = jax.lax.scan(replay, large, (found, kept, reads))
+            now = before, found, kept, reads, of_says, of_words
+            return jax.lax.scan(step, slope, now, reverse=True)
+
+        return _unless_over(go, slope, reads)
 
     of_says, of_words, of_last = slopes
     slopes = (_cut(slope, segments, per) for slope in (of_says, of_words))
@@ -162,6 +163,18 @@ def _backward(cycle, residual, slopes):
 
 
 memory_scan.defvjp(_forward, _backward)
+
+
+def _unless_over(go: Callable, carry: Any, reads: Bool[Array, "time batch"] | None) -> Any:
+    """`go(carry)`; where all sequences are over, `carry` and zeros instead, at no cost."""
+    if reads is None:
+        return go(carry)
+    shapes = jax.eval_shape(go, carry)[1]
+
+    def skip(carry):
+        return carry, jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), shapes)
+
+    return jax.lax.cond(reads.any(), go, skip, carry)
 
 
 def _segments(steps: int) -> tuple[int, int]:

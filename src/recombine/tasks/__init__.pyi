@@ -1,5 +1,11 @@
+from ._associative_recall import AssociativeRecall as AssociativeRecall
+from ._babi import BABI_TASKS as BABI_TASKS
+from ._babi import babi_stories as babi_stories
+from ._bitmaps import BITMAP_PHASES as BITMAP_PHASES
+from ._bitmaps import BitmapBatch as BitmapBatch
 from ._compositional_images import CompositionalImages as CompositionalImages
 from ._context import ContextTask as ContextTask
+from ._copy import Copy as Copy
 from ._episode import Episode as Episode
 from ._episode import Examples as Examples
 from ._foraging_grid import ForagingGrid as ForagingGrid
@@ -14,6 +20,7 @@ from ._image_routing import lexicographic_labels as lexicographic_labels
 from ._image_routing import pixel_permutations as pixel_permutations
 from ._image_routing import random_labels as random_labels
 from ._image_routing import rotations as rotations
+from ._key_value import KeyValue as KeyValue
 from ._labelled_sequences import LabelledSequences as LabelledSequences
 from ._labelled_sequences import joined as joined
 from ._list_ops import ListOps as ListOps
@@ -42,6 +49,12 @@ from ._sequences import Vocabulary as Vocabulary
 from ._simple_arithmetic import SimpleArithmetic as SimpleArithmetic
 from ._sine_regression import SineBatch as SineBatch
 from ._sine_regression import SineRegression as SineRegression
+from ._stories import Line as Line
+from ._stories import Story as Story
+from ._stories import StoryBatch as StoryBatch
+from ._stories import StoryVocabulary as StoryVocabulary
+from ._stories import encode_stories as encode_stories
+from ._stories import parse_stories as parse_stories
 from ._table_lookup import TableLookup as TableLookup
 from ._table_lookup_patterns import TableLookupPatterns as TableLookupPatterns
 from ._task import AbstractTask as AbstractTask

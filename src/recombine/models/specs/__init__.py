@@ -66,3 +66,11 @@ from ._sparse_feed_forward import DepthScaledFeedForwardSpec as DepthScaledFeedF
 from ._sparse_feed_forward import MixtureSpec as MixtureSpec
 from ._sparse_feed_forward import ProductKeysSpec as ProductKeysSpec
 from ._sparse_feed_forward import TopKSpec as TopKSpec
+from ._transducers import AbstractControllerSpec as AbstractControllerSpec
+from ._transducers import AbstractTransducerSpec as AbstractTransducerSpec
+from ._transducers import EncoderTransducerSpec as EncoderTransducerSpec
+from ._transducers import FeedForwardControllerSpec as FeedForwardControllerSpec
+from ._transducers import LSTMControllerSpec as LSTMControllerSpec
+from ._transducers import LSTMTransducerSpec as LSTMTransducerSpec
+from ._transducers import MemorySpec as MemorySpec
+from ._transducers import TransducerSizes as TransducerSizes
