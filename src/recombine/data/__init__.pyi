@@ -14,6 +14,7 @@ from ._images import normalised as normalised
 from ._images import prototypes as prototypes
 from ._images import resized as resized
 from ._images import template_mixtures as template_mixtures
+from ._load import babi_texts as babi_texts
 from ._load import load as load
 from ._load import text as text
 from ._sets import DATA_SETS as DATA_SETS

@@ -68,6 +68,17 @@ def unpack(archive: Path, wanted: Wanted, into: Path) -> None:
             with opened() as content, open(target, "wb") as out:
                 ending = name.removeprefix(plain)
                 whole = content if target.name == name else COMPRESSED[ending](content)
+    `wanted` says how many bytes each of them may have; no more than that is written. A file
+    `test.txt` in a folder `hard` has the name `hard-test.txt`, too. The archive may be a tar, a zip
+    (or wheel), a Debian package, a gzipped file or a plain one. Of two files with one name the
+    first is taken; links and the like are not.
+            last = PurePosixPath(path).name
+            names = last, f"{PurePosixPath(path).parent.name}-{last}"
+            plain = [name for name in names if name in wanted]
+            zipped = [name.removesuffix(".gz") for name in names if name.endswith(".gz")]
+            target = next((into / n for n in (*plain, *zipped) if n in wanted), None)
+            if target is None or target.exists():
+                whole = content if target.name in plain else gzip.GzipFile(fileobj=content)
                 _copy(whole, out, wanted[target.name], target.name)
     except DAMAGES as error:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
@@ -104,7 +115,7 @@ def _files(archive: Path) -> Iterator[tuple[str, Open]]:
             for info in zipped.infolist():
                 yield info.filename, partial(zipped.open, info)
     else:
-        yield archive.name, partial(open, archive, "rb")
+        yield str(archive), partial(open, archive, "rb")
 
 
 def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, Open]]:

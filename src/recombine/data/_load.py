@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import jax.numpy as jnp
 
@@ -75,3 +76,16 @@ _READERS: dict[str, Callable[[Path], ImageData]] = {
     "fashion-mnist": mnist,
     "cifar-10": _cifar10,
 }
+
+
+def babi_texts(part: Literal["train", "test"]) -> dict[int, str]:
+    """The files of bAbI, by the numbers of the tasks: `tasks.parse_stories` reads them.
+
+    **Raises:** `recombine.lab.UserError` if they are not cached, naming the command that gets them.
+    """
+    folder = require("babi")
+    found = {}
+    for task in range(1, 21):
+        (file,) = folder.glob(f"en-qa{task}_*_{part}.txt")
+        found[task] = file.read_text(encoding="utf-8")
+    return found

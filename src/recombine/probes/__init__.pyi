@@ -1,5 +1,9 @@
 from ._accuracy import encoder_sharing as encoder_sharing
 from ._accuracy import route_accuracies as route_accuracies
+from ._bitmap_errors import BitmapErrors as BitmapErrors
+from ._bitmap_errors import StoryErrors as StoryErrors
+from ._bitmap_errors import bitmap_errors as bitmap_errors
+from ._bitmap_errors import story_errors as story_errors
 from ._component_dependence import component_dependence as component_dependence
 from ._decision_map import boundary_position as boundary_position
 from ._decision_map import decision_map as decision_map
@@ -33,6 +37,11 @@ from ._label_accuracy import is_right as is_right
 from ._label_accuracy import majority_share as majority_share
 from ._leakage import leakage as leakage
 from ._left_chance import left_chance as left_chance
+from ._memory_use import LinkUse as LinkUse
+from ._memory_use import by_phase as by_phase
+from ._memory_use import entropy as entropy
+from ._memory_use import link_use as link_use
+from ._memory_use import peak as peak
 from ._module_alignment import alignment_by_module as alignment_by_module
 from ._module_alignment import generated_alignment as generated_alignment
 from ._module_alignment import latent_map as latent_map
