@@ -37,6 +37,10 @@ from ._label_accuracy import is_right as is_right
 from ._label_accuracy import majority_share as majority_share
 from ._leakage import leakage as leakage
 from ._left_chance import left_chance as left_chance
+from ._memory_mechanisms import blurred_links as blurred_links
+from ._memory_mechanisms import followed_links as followed_links
+from ._memory_mechanisms import lookup_of_freed as lookup_of_freed
+from ._memory_mechanisms import lookup_of_part as lookup_of_part
 from ._memory_use import LinkUse as LinkUse
 from ._memory_use import by_phase as by_phase
 from ._memory_use import entropy as entropy

@@ -67,4 +67,11 @@ STUDIES: dict[str, str] = {
     "sparse-experts/balance": "recombine.studies.sparse_experts.balance",
     "sparse-experts/initialization": "recombine.studies.sparse_experts.initialization",
     "sparse-experts/shared-layers": "recombine.studies.sparse_experts.shared_layers",
+    "memory/mechanisms": "recombine.studies.memory.mechanisms",
+    "memory/recall": "recombine.studies.memory.recall",
+    "memory/key-value": "recombine.studies.memory.key_value",
+    "memory/copy": "recombine.studies.memory.copy",
+    "memory/lengths": "recombine.studies.memory.lengths",
+    "memory/babi": "recombine.studies.memory.babi",
+    "memory/subspace": "recombine.studies.memory.subspace",
 }

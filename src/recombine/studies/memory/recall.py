@@ -1,0 +1,109 @@
+"""Figure 2.2a: masks help a memory to recall what came after something that is only partly known."""
+
+from dataclasses import dataclass
+
+from recombine import tasks
+from recombine.lab import Claim, Preset, Recorder, Source, Study, all_of, paired, per_seed
+
+from . import DOCUMENT
+from .bitmap_results import ERRORS, LOSS
+from .bitmap_trial import PUBLISHED, BitmapConfig, learn
+from .variants import VARIANTS, title, variant
+
+WITHOUT_MASKS = ("", "D", "S", "DS")
+
+
+@dataclass(frozen=True)
+class Config(BitmapConfig):
+    """Settings of the study of associative recall."""
+
+    bits: int = 8
+    """Bits of a word, W."""
+    words: int = 3
+    """Words of a block, W_b."""
+    blocks: tuple[int, int] = (2, 4)
+    """The fewest and the most blocks of a sequence, B."""
+
+
+def trial(config: Config, key, recorder: Recorder) -> None:
+    """Learn to recall blocks."""
+    task = tasks.AssociativeRecall(config.bits, config.words, config.blocks)
+    learn(config, task, key, recorder)
+
+
+def with_mask(letters: str) -> str:
+    """The same variant with masks."""
+    return f"M{letters}"
+
+
+study = Study(
+    name="memory/recall",
+    title="Masks help to recall what is only partly known",
+    source=Source(DOCUMENT, "Figure 2.2a, Section 2.4, Appendix A.2"),
+    question="Does a memory whose lookups mask what is not known learn associative recall faster?",
+    config=Config,
+    trial=trial,
+    presets={
+        "smoke": Preset(
+            seeds=1,
+            conditions=(variant(), variant("MDS")),
+            settings={
+                "bits": 2, "words": 1, "blocks": (2, 2), "batch_size": 2, "steps": 4, "every": 2,
+                "evaluated": 8, "model.cells": 3, "model.word": 4, "model.controller.units": 4,
+            },
+            cost="20 s on two cores",
+        ),
+        "laptop": Preset(
+            seeds=3,
+            conditions=tuple(variant(letters) for letters in ("", "M", "D", "MD", "MDS")),
+            settings={
+                "model.cells": 16, "model.word": 16, "model.controller.units": 48,
+                "steps": 2500, "every": 50,
+            },
+            cost="not measured yet",
+        ),
+        "paper": Preset(
+            seeds=12,
+            conditions=tuple(variant(letters) for letters in VARIANTS),
+            settings=PUBLISHED
+            | {
+                "blocks": (2, 16), "model.cells": 64, "model.word": 32,
+                "model.controller.units": 128, "model.mask_min": 0.1, "steps": 100_000,
+                "every": 1000,
+            },
+            cost="a day on two cores",
+        ),
+    },
+    claims=(
+        Claim(
+            "masks-lower-the-loss",
+            "With masks the mean loss of training is lower, with and without emptied cells.",
+            "Figure 2.2a",
+            all_of(
+                paired("mean_loss", variant(letters), variant(with_mask(letters))) > 0
+                for letters in ("", "D")
+            ),
+            context={
+                f"final loss of {title(letters)}": per_seed("final_loss", **variant(letters))
+                for letters in ("", "M", "D", "MD", "MDS")
+            },
+        ),
+        Claim(
+            "masks-learn-sooner",
+            "With masks half of the untrained loss is reached in fewer updates.",
+            "Figure 2.2a",
+            all_of(
+                paired("half_time", variant(letters), variant(with_mask(letters))) > 0
+                for letters in ("", "D")
+            ),
+        ),
+        Claim(
+            "sharp-links-do-not-help",
+            "On this task sharp links make the mean loss of training higher.",
+            "Figure 2.2a",
+            paired("mean_loss", variant("MDS"), variant("MD")) > 0,
+        ),
+    ),
+    figures=(LOSS, ERRORS),
+    notes="The thesis trains for a number of updates that it does not state.",
+)
