@@ -150,7 +150,11 @@ CONTROLLERS = [
 
 
 @pytest.mark.parametrize(
-    "options", [*VARIANTS[::7], *(VARIANTS[place] | other for place, other in zip((3, 5, 6), CONTROLLERS, strict=True))]
+    "options",
+    [
+        *VARIANTS[::7],
+        *(VARIANTS[place] | other for place, other in zip((3, 5, 6), CONTROLLERS, strict=True)),
+    ],
 )
 def test_a_dnc_agrees_with_a_plain_loop(x64, options):
     dnc = made(**options)
@@ -274,7 +278,9 @@ def test_the_derivative_agrees_with_finite_differences(x64):
     for place, leaf in enumerate(leaves):
         moved = jax.random.normal(jax.random.key(place), leaf.shape)
         ends = [
-            total(jax.tree.unflatten(tree, [*leaves[:place], leaf + s * moved, *leaves[place + 1 :]]))
+            total(
+                jax.tree.unflatten(tree, [*leaves[:place], leaf + s * moved, *leaves[place + 1 :]])
+            )
             for s in (1e-6, -1e-6)
         ]
         along = (jax.tree.leaves(slope)[place] * moved).sum()

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+
 from recombine import probes, tasks
 
 LENGTHS = jnp.array([4, 4])

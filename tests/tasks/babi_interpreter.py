@@ -21,7 +21,7 @@ HOLDS = {
 
 class Reader:
     def __init__(self):
-        self.place = {}  # person to the rooms they may be in; one room not to be in as ("not", room)
+        self.place = {}  # person to the rooms they may be in, or to ("not", room)
         self.held = {}  # person to objects
         self.stays = {}  # object to rooms in their order
         self.gifts = []
@@ -48,7 +48,7 @@ class Reader:
             (r"The (.+) is bigger than the (.+)\.", lambda a, b: self.relates(b, "<", a)),
             (r"The (.+) fits inside the (.+)\.", lambda a, b: self.relates(a, "<", b)),
             (r"(\w+) are afraid of (\w+)\.", self.fears),
-            (rf"{NAME} is an? (\w+)\.", lambda a, kind: self.facts.setdefault(a, kind)),
+            (rf"{NAME} is an? (\w+)\.", self.facts.setdefault),
             (rf"{NAME} is (\w+)\.", lambda a, what: self.facts.setdefault((a, "is"), what)),
         ]  # fmt: skip
         for pattern, rule in rules:
@@ -162,7 +162,9 @@ class Reader:
 
     def gift(self, wanted, *known):
         for gift in reversed(self.gifts):
-            if all(gift[place] == value for place, value in zip(known[::2], known[1::2], strict=True)):
+            if all(
+                gift[place] == value for place, value in zip(known[::2], known[1::2], strict=True)
+            ):
                 return gift[wanted]
         raise AssertionError("no such gift")
 

@@ -1,4 +1,4 @@
-"""Stories of bAbI: an interpreter of their words gives the same answers, from what supports them."""
+"""Stories of bAbI: an interpreter of their words gives the same answers."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,9 @@ def test_stories_are_those_of_their_seed_and_may_be_cut():
     assert one != tasks.babi_stories(1, 5, seed=4)
     short = tasks.babi_stories(1, 5, seed=3, questions=2)
     assert [story.lines for story in short] == [story.lines[:6] for story in one]
-    assert all(len(s.lines) <= 12 for s in tasks.babi_stories(2, 20, seed=0, questions=1, longest=12))
+    assert all(
+        len(s.lines) <= 12 for s in tasks.babi_stories(2, 20, seed=0, questions=1, longest=12)
+    )
     with pytest.raises(ValueError, match="task=21 is not one of the 20"):
         tasks.babi_stories(21, 1, seed=0)
 

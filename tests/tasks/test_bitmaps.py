@@ -71,8 +71,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_solver_that_sees_inputs_alone_writes_all_targets(name):
     task, solve = CASES[name]
+    draw = jax.jit(lambda key: task.sample(8, key=key))
     for seed in range(4):
-        batch = task.sample(8, key=jax.random.key(seed))
+        batch = draw(jax.random.key(seed))
         assert batch.inputs.shape == (8, task.longest, task.inputs)
         assert batch.targets.shape == (8, task.longest, task.outputs)
         length = int(batch.lengths[0])
@@ -86,15 +87,22 @@ def test_a_solver_that_sees_inputs_alone_writes_all_targets(name):
 
 
 def test_lengths_are_those_of_the_formulas():
-    for seed in range(5):
+    for seed in range(2):
         key = jax.random.key(seed)
         copy = tasks.Copy(2, (3, 3), (2, 5)).sample(2, key=key)
         assert copy.lengths[0] % (2 * 4) == 0
-        assert copy.lengths[0] // (2 * 4) == copy.parts.max() + 1 or copy.lengths[0] < copy.inputs.shape[1]
+        assert (
+            copy.lengths[0] // (2 * 4) == copy.parts.max() + 1
+            or copy.lengths[0] < copy.inputs.shape[1]
+        )
         recall = tasks.AssociativeRecall(2, 3, (4, 4)).sample(2, key=key)
         assert recall.lengths[0] == 4 * 4 + 3 + 1 + 3
         assert tasks.KeyValue(4, (5, 5)).sample(2, key=key).inputs.shape == (2, 18, 10)
-        assert tasks.KeyValue(4, (5, 5), two_way=False).sample(2, key=key).inputs.shape == (2, 12, 9)
+        assert tasks.KeyValue(4, (5, 5), two_way=False).sample(2, key=key).inputs.shape == (
+            2,
+            12,
+            9,
+        )
 
 
 def test_of_two_blocks_the_first_is_asked_for_and_keys_are_unique():

@@ -1,4 +1,5 @@
 """The files of bAbI, version 1.2, English, 1,000 questions per task."""
+
 FILES = (
     ("qa1_single-supporting-fact_test.txt", 94477,
      "55acf66cef2f6d798e2aa1d056e1ec8f24e910ea9215b639450574321132959b"),

@@ -12,7 +12,7 @@ from ._optimizer import Number, Optimizer, Rate
 
 def kind_of(path: tuple[Any, ...], leaf: Any) -> str:
     """The group of a parameter, by its name: `bias`, `embedding`, or `weight`."""
-    names = [str(getattr(part, "name", part)) for part in path]
+    names = [str(getattr(part, "name", getattr(part, "key", part))) for part in path]
     if "embedding" in names:
         return "embedding"
     return "bias" if names[-1] == "bias" else "weight"

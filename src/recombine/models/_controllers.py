@@ -58,9 +58,7 @@ class LSTMController(AbstractController):
     inputs: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
 
-    def __init__(
-        self, inputs: int, words: int, *, units: int, layers: int = 1, key: PRNGKeyArray
-    ):
+    def __init__(self, inputs: int, words: int, *, units: int, layers: int = 1, key: PRNGKeyArray):
         """**Arguments:**
 
         - `inputs`, `words`: numbers of an input, and of all words that are read together.
@@ -102,9 +100,7 @@ class FeedForwardController(AbstractController):
     inputs: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
 
-    def __init__(
-        self, inputs: int, words: int, *, units: int, layers: int = 1, key: PRNGKeyArray
-    ):
+    def __init__(self, inputs: int, words: int, *, units: int, layers: int = 1, key: PRNGKeyArray):
         """**Arguments:**
 
         - `inputs`, `words`: numbers of an input, and of all words that are read together.

@@ -3,6 +3,7 @@
 Sections 2.1 and A.1; see `_memory` for what memory does.
 """
 
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ class DNC(eqx.Module):
         word: int,
         heads: int = 1,
         layers: int = 1,
-        controller: type[AbstractController] = LSTMController,
+        controller: Callable[..., AbstractController] = LSTMController,
         masks: bool = True,
         empties: bool = True,
         sharpens: bool = True,
@@ -218,6 +219,7 @@ class DNC(eqx.Module):
         """The inputs' share of all sums, and the weights of what is fed back."""
         given = self.controller.given(x.swapaxes(0, 1))
         bias = self.interface.bias
+        assert bias is not None
         bias = jnp.broadcast_to(bias, (x.shape[1], len(x), len(bias)))
         return (*given, bias), (*self.controller.weights(), self.interface.weight)
 

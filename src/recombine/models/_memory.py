@@ -262,8 +262,8 @@ def access(
         forward = sharpened(forward, asked.forward_sharpness)
         backward = sharpened(backward, asked.backward_sharpness)
     content = lookup(cells, asked.read_keys, asked.read_strengths, asked.read_masks)
-    parts = backward, content, forward
-    read = sum(asked.modes[:, :, i : i + 1] * part for i, part in enumerate(parts))  # (A.12)
+    back, by_content, ahead = jnp.split(asked.modes, 3, axis=2)
+    read = back * backward + by_content * content + ahead * forward  # (A.12)
     words = jnp.einsum("brn,bnw->brw", read, cells)
     after = MemoryState(cells, links, usage, precedence, w, read, words)
     if reads is not None:

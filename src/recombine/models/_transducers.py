@@ -87,5 +87,3 @@ class TokenTransducer(eqx.Module):
     ) -> Float[Array, "batch time vocabulary"]:
         """The logits of tokens at every step."""
         return self.network(self.embedding(tokens + 1), lengths, key=key)
-
-

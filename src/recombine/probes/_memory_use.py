@@ -61,7 +61,7 @@ def link_use(
 
 def by_phase(
     values: Float[Array, "size time *shape"], phases: Int[Array, "size time"]
-) -> Float[Array, "phases *shape"]:
+) -> Float[Array, " phases *shape"]:
     """The mean of something in every phase, in the order of `tasks.BITMAP_PHASES`.
 
     With read modes it says how heads read when, with masks which parts of words they compare. A

@@ -1,6 +1,8 @@
 """Tasks of bAbI about people, rooms and objects: 1 to 3 and 5 to 14."""
 
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from ._babi_world import GO, PEOPLE, PRONOUNS, ROOMS, World
 from ._stories import Story
@@ -59,7 +61,8 @@ def three_facts(random: Random) -> Story:
 
 def random_act(world: World, gives: bool = False) -> int:
     """Something happens; the number of sentences that tell it."""
-    acts = [world.move, world.move, world.get, world.drop] + [world.give] * gives
+    acts: list[Callable[[], Any]] = [world.move, world.move, world.get, world.drop]
+    acts += [world.give] * gives
     return 1 if world.random.choice(acts)() else random_act(world, gives)
 
 
@@ -264,5 +267,3 @@ def time(random: Random) -> Story:
             person, room, line, before, earlier = random.choice(asked)
             world.ask(f"Where was {person} before the {room}", before, earlier, line)
     return world.story(14)
-
-

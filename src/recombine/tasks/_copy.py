@@ -68,5 +68,3 @@ class Copy(AbstractTask):
         phases = jnp.where(lives, jnp.select([writes, marks], [WRITE, MARK], READ), END)
         both = jnp.broadcast_to(jnp.stack([phases, block])[:, None], (2, size, self.longest))
         return BitmapBatch(inputs, targets, jnp.full(size, ends[repeats - 1]), *both)
-
-

@@ -178,7 +178,9 @@ def encode_stories(
     for row, (tokens, answers) in enumerate(rows):
         both[0, row, : len(tokens)] = tokens
         both[1, row, : len(answers)] = answers
-    return StoryBatch(*both, lengths, np.array([story.task for story in stories], np.int32))
+    return StoryBatch(
+        both[0], both[1], lengths, np.array([story.task for story in stories], np.int32)
+    )
 
 
 def _encode(story: Story, vocabulary: StoryVocabulary, think_steps: int):

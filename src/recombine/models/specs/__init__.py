@@ -29,6 +29,9 @@ from ._language import AbstractLanguageSpec as AbstractLanguageSpec
 from ._language import LanguageSizes as LanguageSizes
 from ._language import TransformerXLSpec as TransformerXLSpec
 from ._layer_sizes import LayerSizes as LayerSizes
+from ._memory_cards import MemoryCard as MemoryCard
+from ._memory_cards import card_of as card_of
+from ._memory_cards import memory_cards as memory_cards
 from ._meta_learners import AbstractHypernetworkSpec as AbstractHypernetworkSpec
 from ._meta_learners import AbstractMetaSpec as AbstractMetaSpec
 from ._meta_learners import ANILSpec as ANILSpec

@@ -17,6 +17,7 @@ from ._blocks import AbstractBlockSpec, BlockParts, CopyGateSpec, PostNormSpec
 from ._feed_forward import AbstractFeedForwardSpec, FeedForwardSpec
 from ._halting import HaltingSpec
 from ._layer_sizes import LayerSizes
+from ._memory_cards import COLUMNS, UNSHARED_COLUMNS, MemoryCard
 from ._positions import AbstractPositionsSpec, SinusoidsSpec
 from ._projections import AbstractProjectionsSpec, HeadwiseProjectionsSpec, ProjectionsSpec
 from ._sequence import AbstractSequenceSpec, SequenceSizes
@@ -68,6 +69,11 @@ class AbstractEncoderSpec(AbstractSequenceSpec):
             raise ValueError(f"width={self.width} cannot be cut into heads={self.heads}")
         if not self.shared_layers and self.test_layers not in (None, self.layers):
             raise ValueError(f"test_layers={self.test_layers} needs shared_layers=True")
+
+    @property
+    def card(self) -> MemoryCard:
+        """What the encoder remembers with."""
+        return COLUMNS if self.shared_layers else UNSHARED_COLUMNS
 
     def build(self, sizes: SequenceSizes, key: Any) -> "SequenceClassifier":
         """The untrained encoder with its readout."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ranges import Count, Fraction, check_ranges
+from ..._checks import check_counts, check_rates
+from ._memory_cards import CELLS, VECTOR, MemoryCard
 from ._sequence import AbstractSequenceSpec, Frame, SequenceSizes
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ class AbstractRecurrentSpec(AbstractSequenceSpec):
     """A network that reads token by token."""
 
     embedding: Count = 16
+    card: ClassVar[MemoryCard] = VECTOR
+
+    embedding: int = 16
     """Numbers that stand for a token."""
     units: Count = 200
     """Units of an LSTM in each direction, and of the one that controls a DNC."""
@@ -82,6 +87,7 @@ class DNCSpec(AbstractRecurrentSpec):
     """A differentiable neural computer (Section D.3)."""
 
     name: ClassVar[str] = "dnc"
+    card: ClassVar[MemoryCard] = CELLS
 
     cells: Count = 21
     """Cells of the memory."""

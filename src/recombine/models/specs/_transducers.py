@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from ..._checks import check_counts
 from ..._spec import AbstractSpec
 from ._encoders import AbstractEncoderSpec, NDRSpec
+from ._memory_cards import CELLS, VECTOR, MemoryCard
 from ._sequence import SequenceSizes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .._controllers import AbstractController
-    from .._transducers import AbstractTransducer, EncoderTransducer
-    from .._transducers import LSTMTransducer, MemoryTransducer
+    from .._transducers import (
+        AbstractTransducer,
+        EncoderTransducer,
+        LSTMTransducer,
+        MemoryTransducer,
+    )
 
 
 class TransducerSizes(NamedTuple):
@@ -46,7 +53,7 @@ class AbstractControllerSpec(AbstractSpec):
         check_counts(self, "units", "layers")
 
     @abc.abstractmethod
-    def build(self, sizes: Any, key: Any) -> "type[AbstractController]":
+    def build(self, sizes: Any, key: Any) -> "Callable[..., AbstractController]":
         """The class of the controller; the memory that it controls makes one."""
 
 
@@ -56,7 +63,7 @@ class LSTMControllerSpec(AbstractControllerSpec):
 
     name: ClassVar[str] = "lstm-controller"
 
-    def build(self, sizes: Any, key: Any) -> "type[AbstractController]":
+    def build(self, sizes: Any, key: Any) -> "Callable[..., AbstractController]":
         """The class of the controller."""
         from .._controllers import LSTMController
 
@@ -69,7 +76,7 @@ class FeedForwardControllerSpec(AbstractControllerSpec):
 
     name: ClassVar[str] = "feed-forward-controller"
 
-    def build(self, sizes: Any, key: Any) -> "type[AbstractController]":
+    def build(self, sizes: Any, key: Any) -> "Callable[..., AbstractController]":
         """The class of the controller."""
         from .._controllers import FeedForwardController
 
@@ -81,6 +88,7 @@ class MemorySpec(AbstractTransducerSpec):
     """A differentiable neural computer, in any of its eight variants (Chapter 2)."""
 
     name: ClassVar[str] = "dnc"
+    card: ClassVar[MemoryCard] = CELLS
 
     controller: AbstractControllerSpec = LSTMControllerSpec()
     """What controls the memory."""
@@ -133,6 +141,7 @@ class LSTMTransducerSpec(AbstractTransducerSpec):
     """Layers of LSTMs without a memory."""
 
     name: ClassVar[str] = "lstm"
+    card: ClassVar[MemoryCard] = VECTOR
 
     units: int = 32
     """Units of a layer."""
@@ -166,6 +175,11 @@ class EncoderTransducerSpec(AbstractTransducerSpec):
 
     encoder: AbstractEncoderSpec = NDRSpec()
     """What makes of rows what is read; its embedding of tokens is left out."""
+
+    @property
+    def card(self) -> MemoryCard:
+        """What the encoder remembers with."""
+        return self.encoder.card
 
     def build(self, sizes: TransducerSizes, key: Any) -> "EncoderTransducer":
         """The untrained network."""

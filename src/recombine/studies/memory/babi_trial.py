@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,8 +24,8 @@ class Config(BitmapConfig):
     """The network that reads embeddings of words."""
     tasks: tuple[int, ...] = (1, 6, 11, 15)
     """The tasks that are learned together, by their numbers."""
-    real: bool = False
-    """Read the official files, which `recombine data get babi` gets, or tell stories."""
+    data: Literal["told", "babi"] = "told"
+    """Stories that are told, or those of the official files."""
     stories: int = 1000
     """Stories that are told per task, for training."""
     tested: int = 200
@@ -50,7 +50,7 @@ class Config(BitmapConfig):
 
 def stories_of(config: Config, seed: int) -> tuple[list["tasks.Story"], list["tasks.Story"]]:
     """Stories to learn from, and others."""
-    if config.real:
+    if config.data == "babi":
         return tuple(  # type: ignore[return-value]
             [
                 story

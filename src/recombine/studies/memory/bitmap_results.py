@@ -22,7 +22,9 @@ def draw_errors(results: Results):
     networks = networks_in(results)
     for panel, metric in enumerate(measures):
         values = [results.metric(metric, **condition) for condition in networks.values()]
-        figures.add_points(figure, list(networks), values, measures[metric], panel=panel, line=False)
+        figures.add_points(
+            figure, list(networks), values, measures[metric], panel=panel, line=False
+        )
     return figure
 
 

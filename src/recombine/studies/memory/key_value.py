@@ -76,7 +76,7 @@ def draw_mask(results: Results):
     masks = results.array("mask", **variant("M"))[0]
     return figures.heatmaps(
         [masks], ["DNC-M, first seed"], x="number of a word", y="row",
-        across=np.arange(masks.shape[1]), along=np.arange(len(masks)),
+        across=np.arange(masks.shape[1]), along=np.arange(len(masks)), stretched=True,
     )  # fmt: skip
 
 
@@ -86,9 +86,7 @@ def draw_phases(results: Results):
     masks = results.array("masks", **variant("M"))
     names = {3: "first half is shown", 4: "second half is shown"}
     for color, (phase, name) in enumerate(names.items()):
-        figures.add_seeds(
-            figure, np.arange(masks.shape[2]), masks[:, phase], name, color=color
-        )
+        figures.add_seeds(figure, np.arange(masks.shape[2]), masks[:, phase], name, color=color)
     return figure
 
 
@@ -102,10 +100,17 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=(variant(), variant("M")),
+            conditions=(variant("M"),),
             settings={
-                "bits": 2, "words": (1, 2), "batch_size": 2, "steps": 4, "every": 2,
-                "evaluated": 8, "model.cells": 3, "model.word": 4, "model.controller.units": 4,
+                "bits": 2,
+                "words": (1, 2),
+                "batch_size": 2,
+                "steps": 4,
+                "every": 2,
+                "evaluated": 8,
+                "model.cells": 3,
+                "model.word": 4,
+                "model.controller.units": 4,
             },
             cost="20 s on two cores",
         ),
@@ -113,8 +118,12 @@ study = Study(
             seeds=3,
             conditions=(variant(), variant("M")),
             settings={
-                "model.cells": 8, "model.word": 12, "model.controller.units": 32,
-                "model.mask_min": 0.0, "steps": 5000, "every": 100,
+                "model.cells": 8,
+                "model.word": 12,
+                "model.controller.units": 32,
+                "model.mask_min": 0.0,
+                "steps": 5000,
+                "every": 100,
             },
             cost="not measured yet",
         ),
@@ -123,8 +132,13 @@ study = Study(
             conditions=tuple(variant(letters) for letters in VARIANTS),
             settings=PUBLISHED
             | {
-                "bits": 8, "words": (2, 16), "model.cells": 16, "model.word": 32,
-                "model.controller.units": 32, "model.mask_min": 0.0, "steps": 100_000,
+                "bits": 8,
+                "words": (2, 16),
+                "model.cells": 16,
+                "model.word": 32,
+                "model.controller.units": 32,
+                "model.mask_min": 0.0,
+                "steps": 100_000,
                 "every": 1000,
             },
             cost="half a day on two cores",
@@ -157,8 +171,8 @@ study = Study(
         Figure(
             "mask",
             "The read mask over time",
-            "Figure 2.2b: a sequence of as many words as there may be. Words are stored, then first "
-            "halves are shown, then second ones; a row that marks stands after each.",
+            "Figure 2.2b: a sequence of as many words as there may be. Words are stored, then "
+            "first halves are shown, then second ones; a row that marks stands after each.",
             draw_mask,
         ),
         Figure(

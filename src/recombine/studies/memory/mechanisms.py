@@ -1,6 +1,7 @@
 """Sections 2.1 to 2.3 without any training: each defect of the memory, and its remedy."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -70,9 +71,7 @@ def lookups(config: Config, key, recorder: Recorder) -> None:
         name = "masked" if masked else "plain"
         shares, weights = [], []
         for known in KNOWN:
-            found = np.asarray(
-                probes.lookup_of_part(cells, known, config.strength, masked=masked)
-            )
+            found = np.asarray(probes.lookup_of_part(cells, known, config.strength, masked=masked))
             own = np.diagonal(found, axis1=1, axis2=2)
             shares.append((found.argmax(axis=2) == np.arange(config.cells)).mean())
             weights.append(own.mean())
@@ -128,7 +127,7 @@ def advantage(known: int):
 def loss_of_advantage(results: Results) -> np.ndarray:
     """The least by which the advantage of masks shrinks from one known part to the next."""
     steps = [advantage(known)(results) for known in KNOWN]
-    return np.min([a - b for a, b in zip(steps, steps[1:], strict=False)], axis=0)
+    return np.min([a - b for a, b in pairwise(steps)], axis=0)
 
 
 def draw_lookups(results: Results):
@@ -210,7 +209,8 @@ study = Study(
         ),
         Claim(
             "masks-matter-for-little-knowledge",
-            "The less of a word is known, the more words are found with a mask that are not without.",
+            "The less of a word is known, the more words are found with a mask that are not "
+            "without.",
             "Section 2.1",
             every_seed(loss_of_advantage, "least loss of advantage", **LOOKUP) > 0,
         ),
