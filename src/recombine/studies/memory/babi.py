@@ -150,6 +150,6 @@ study = Study(
     ),
     notes="Preset laptop learns four tasks of stories that are told here, and cut after two "
     "questions; the paper's numbers are of all 20 tasks. Preset paper reads the official files, "
-    "with 1,000 questions per task; the paper has those with 10,000. In the column of the DNC, tasks 8, "
-    "11, 12 and 13 of Table 2.1 do not agree with its printed mean, which is used.",
+    "with 1,000 questions per task; the paper has those with 10,000. In the column of the DNC, "
+    "tasks 8, 11, 12 and 13 of Table 2.1 do not agree with its printed mean, which is used.",
 )
