@@ -56,11 +56,12 @@ def unpack(archive: Path, wanted: Wanted, into: Path) -> None:
     They may be compressed, with `.gz` or `.bz2` after the name. `wanted` says how many bytes each
     of them may have; no more than that is written. The archive may be a tar, a zip (or wheel), a
     Debian package, a compressed file or a plain one. Of two files with one name the first is taken;
-    links and the like are not.
+    links and the like are not. A file `test.txt` in a folder `en` has the name `en-test.txt`, too.
     """
     try:
         for path, opened in _files(archive):
-            name = PurePosixPath(path).name
+            name, folder = PurePosixPath(path).name, PurePosixPath(path).parent.name
+            name = f"{folder}-{name}" if f"{folder}-{name}" in wanted else name
             plain = next((name.removesuffix(e) for e in COMPRESSED if name.endswith(e)), name)
             target = into / (name if name in wanted else plain)
             if target.name not in wanted or target.exists():
@@ -68,17 +69,6 @@ def unpack(archive: Path, wanted: Wanted, into: Path) -> None:
             with opened() as content, open(target, "wb") as out:
                 ending = name.removeprefix(plain)
                 whole = content if target.name == name else COMPRESSED[ending](content)
-    `wanted` says how many bytes each of them may have; no more than that is written. A file
-    `test.txt` in a folder `hard` has the name `hard-test.txt`, too. The archive may be a tar, a zip
-    (or wheel), a Debian package, a gzipped file or a plain one. Of two files with one name the
-    first is taken; links and the like are not.
-            last = PurePosixPath(path).name
-            names = last, f"{PurePosixPath(path).parent.name}-{last}"
-            plain = [name for name in names if name in wanted]
-            zipped = [name.removesuffix(".gz") for name in names if name.endswith(".gz")]
-            target = next((into / n for n in (*plain, *zipped) if n in wanted), None)
-            if target is None or target.exists():
-                whole = content if target.name in plain else gzip.GzipFile(fileobj=content)
                 _copy(whole, out, wanted[target.name], target.name)
     except DAMAGES as error:
         raise Damaged(f"{archive.name} is damaged ({error})") from None
@@ -115,7 +105,7 @@ def _files(archive: Path) -> Iterator[tuple[str, Open]]:
             for info in zipped.infolist():
                 yield info.filename, partial(zipped.open, info)
     else:
-        yield str(archive), partial(open, archive, "rb")
+        yield archive.name, partial(open, archive, "rb")
 
 
 def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, Open]]:

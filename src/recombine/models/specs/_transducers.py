@@ -4,7 +4,7 @@ import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..._checks import check_counts
+from ..._ranges import Count, Fraction, check_ranges
 from ..._spec import AbstractSpec
 from ._encoders import AbstractEncoderSpec, NDRSpec
 from ._memory_cards import CELLS, VECTOR, MemoryCard
@@ -44,13 +44,13 @@ class AbstractTransducerSpec(AbstractSpec):
 class AbstractControllerSpec(AbstractSpec):
     """A network that controls a memory."""
 
-    units: int = 32
+    units: Count = 32
     """Units of a layer."""
-    layers: int = 1
+    layers: Count = 1
     """Number of layers."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "units", "layers")
+        check_ranges(self)
 
     @abc.abstractmethod
     def build(self, sizes: Any, key: Any) -> "Callable[..., AbstractController]":
@@ -92,11 +92,11 @@ class MemorySpec(AbstractTransducerSpec):
 
     controller: AbstractControllerSpec = LSTMControllerSpec()
     """What controls the memory."""
-    cells: int = 16
+    cells: Count = 16
     """Cells of the memory, N."""
-    word: int = 16
+    word: Count = 16
     """Numbers of a cell, W."""
-    heads: int = 1
+    heads: Count = 1
     """Heads that read, R."""
     masks: bool = False
     """Lookups compare masked words (M)."""
@@ -104,15 +104,13 @@ class MemorySpec(AbstractTransducerSpec):
     """Cells that are freed lose what is in them (D)."""
     sharpens: bool = False
     """Distributions along links are sharpened (S)."""
-    mask_min: float = 0.1
+    mask_min: Fraction = 0.1
     """δ, the least that a mask can be."""
     mask_bias: float = 1.0
     """Where the biases of masks start."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "cells", "word", "heads")
-        if not 0 <= self.mask_min < 1:
-            raise ValueError(f"mask_min={self.mask_min:g} is not at least 0 and less than 1")
+        check_ranges(self)
 
     @property
     def title(self) -> str:
@@ -143,13 +141,13 @@ class LSTMTransducerSpec(AbstractTransducerSpec):
     name: ClassVar[str] = "lstm"
     card: ClassVar[MemoryCard] = VECTOR
 
-    units: int = 32
+    units: Count = 32
     """Units of a layer."""
-    layers: int = 1
+    layers: Count = 1
     """Number of layers."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "units", "layers")
+        check_ranges(self)
 
     def build(self, sizes: TransducerSizes, key: Any) -> "LSTMTransducer":
         """The untrained network."""

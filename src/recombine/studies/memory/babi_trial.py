@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from recombine import data, learning, probes, tasks
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine._ranges import Count, Whole
+from recombine.lab import Recorder, check_intervals
 from recombine.models import specs
 
 from .bitmap_trial import BitmapConfig, optimizer_of
@@ -26,22 +27,21 @@ class Config(BitmapConfig):
     """The tasks that are learned together, by their numbers."""
     data: Literal["told", "babi"] = "told"
     """Stories that are told, or those of the official files."""
-    stories: int = 1000
+    stories: Count = 1000
     """Stories that are told per task, for training."""
-    tested: int = 200
+    tested: Count = 200
     """Stories that are told per task, for the test."""
-    questions: int | None = 2
+    questions: Count | None = 2
     """Questions after which a story that is told ends; none: where it ends by itself."""
-    longest: int = 30
+    longest: Count = 30
     """Lines of the longest story that is told."""
-    think_steps: int = 3
+    think_steps: Whole = 3
     """Steps between a question and its answer, T."""
-    embedding: int = 32
+    embedding: Count = 32
     """Numbers that stand for a word, E."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "stories", "tested", "embedding", "questions", "longest")
         check_intervals(self.steps, every=self.every)
         unknown = [task for task in self.tasks if task not in tasks.BABI_TASKS]
         if unknown or not self.tasks:

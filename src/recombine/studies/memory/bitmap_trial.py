@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from recombine import learning, probes
-from recombine.lab import Recorder, check_counts, check_intervals
+from recombine._ranges import Count, Positive, Whole
+from recombine.lab import Recorder, check_intervals
 from recombine.models import specs
 
 LAST = 0.1
@@ -21,21 +22,20 @@ class BitmapConfig:
     """The network."""
     published: bool = False
     """Learn by RMSProp as the published code does, or by Adam."""
-    learning_rate: float = 3e-3
+    learning_rate: Positive = 3e-3
     """Learning rate."""
-    clip: float = 10.0
+    clip: Positive = 10.0
     """Norm to which longer gradients are cut; as published, of every group of parameters."""
-    batch_size: int = 16
+    batch_size: Count = 16
     """Sequences per update."""
-    steps: int = 2000
+    steps: Whole = 2000
     """Number of updates."""
-    every: int = 50
+    every: Count = 50
     """Updates between two measurements, which are means of the loss since the last one."""
-    evaluated: int = 128
+    evaluated: Count = 128
     """Sequences on which errors are measured after training."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "batch_size", "evaluated")
         check_intervals(self.steps, every=self.every)
 
 

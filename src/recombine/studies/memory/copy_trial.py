@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recombine import probes, tasks
+from recombine._ranges import Count
 from recombine.lab import Recorder
 
 from .bitmap_trial import BitmapConfig, learn, report_parts
@@ -17,11 +18,11 @@ BLOCKS = 3
 class Config(BitmapConfig):
     """Settings of the studies of copies."""
 
-    bits: int = 8
+    bits: Count = 8
     """Bits of a row, W."""
-    rows: tuple[int, int] = (2, 14)
+    rows: tuple[Count, Count] = (2, 14)
     """The fewest and the most rows of a block, L."""
-    repeats: tuple[int, int] = (1, 8)
+    repeats: tuple[Count, Count] = (1, 8)
     """The fewest and the most blocks of a sequence."""
 
 

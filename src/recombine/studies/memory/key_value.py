@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recombine import probes, tasks
+from recombine._ranges import Count
 from recombine.lab import (
     Claim,
     Figure,
@@ -32,9 +33,9 @@ APART = 0.2
 class Config(BitmapConfig):
     """Settings of the study of key-value retrieval."""
 
-    bits: int = 3
+    bits: Count = 3
     """Bits of half a word, W."""
-    words: tuple[int, int] = (2, 5)
+    words: tuple[Count, Count] = (2, 5)
     """The fewest and the most words of a sequence, L."""
     two_way: bool = True
     """Whether the first half is asked for as well."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from recombine import probes, tasks
+from recombine._ranges import Count
 from recombine.lab import (
     Claim,
     Figure,
@@ -14,7 +15,6 @@ from recombine.lab import (
     Results,
     Source,
     Study,
-    check_counts,
     figures,
     mean,
     paired,
@@ -36,20 +36,19 @@ SMALL_ENCODER: dict[str, Any] = {
 class Config(BitmapConfig):
     """Settings of the study of lengths."""
 
-    bits: int = 4
+    bits: Count = 4
     """Bits of a row."""
-    rows: tuple[int, int] = (1, 3)
+    rows: tuple[Count, Count] = (1, 3)
     """The fewest and the most rows of a block in training."""
-    repeats: tuple[int, int] = (1, 3)
+    repeats: tuple[Count, Count] = (1, 3)
     """The fewest and the most blocks of a sequence in training."""
-    longer_rows: int = 8
+    longer_rows: Count = 8
     """Rows of the longest blocks in tests, in sequences of one block."""
-    longer_repeats: int = 8
+    longer_repeats: Count = 8
     """Blocks of the longest sequences in tests, of as many rows as the longest in training."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_counts(self, "longer_rows", "longer_repeats")
         for name, most in (("rows", self.rows[1]), ("repeats", self.repeats[1])):
             if getattr(self, f"longer_{name}") <= most:
                 raise ValueError(f"longer_{name} is not more than the {most} of training")

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import probes
+from recombine._ranges import Count, Positive
 from recombine.lab import (
     Claim,
     Figure,
@@ -16,7 +17,6 @@ from recombine.lab import (
     Source,
     Study,
     all_of,
-    check_counts,
     every_seed,
     figures,
     grid,
@@ -44,17 +44,14 @@ class Config:
     mechanism: Literal["lookup", "freed", "links"] = "lookup"
     """What is looked at: lookups of words of which a part is known, cells that were freed, or links
     that are followed."""
-    memories: int = 200
+    memories: Count = 200
     """How many memories are drawn."""
-    cells: int = 32
+    cells: Count = 32
     """Cells of a memory, N; 16 where links are followed, and 4 where one is freed."""
-    word: int = 32
+    word: Count = 32
     """Numbers of a cell, W."""
-    strength: float = 10.0
+    strength: Positive = 10.0
     """Strength of lookups, β."""
-
-    def __post_init__(self) -> None:
-        check_counts(self, "memories", "cells", "word")
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from recombine import tasks
+from recombine._ranges import Count
 from recombine.lab import Claim, Preset, Recorder, Source, Study, all_of, paired, per_seed
 
 from . import DOCUMENT
@@ -17,11 +18,11 @@ WITHOUT_MASKS = ("", "D", "S", "DS")
 class Config(BitmapConfig):
     """Settings of the study of associative recall."""
 
-    bits: int = 8
+    bits: Count = 8
     """Bits of a word, W."""
-    words: int = 3
+    words: Count = 3
     """Words of a block, W_b."""
-    blocks: tuple[int, int] = (2, 4)
+    blocks: tuple[Count, Count] = (2, 4)
     """The fewest and the most blocks of a sequence, B."""
 
 

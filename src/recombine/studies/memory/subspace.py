@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from recombine import learning, models
+from recombine._ranges import Count, Positive, Whole
 from recombine.lab import (
     Claim,
     Figure,
@@ -14,7 +15,6 @@ from recombine.lab import (
     Results,
     Source,
     Study,
-    check_counts,
     check_intervals,
     every_seed,
     figures,
@@ -30,23 +30,22 @@ class Config:
 
     optimizer: Literal["sgd", "adam"] = "sgd"
     """How the layer learns."""
-    inputs: int = 20
+    inputs: Count = 20
     """Inputs of the layer."""
-    outputs: int = 5
+    outputs: Count = 5
     """Outputs of the layer."""
-    trained: int = 8
+    trained: Count = 8
     """Dimensions of the inputs in training."""
-    examples: int = 50
+    examples: Count = 50
     """Examples of training."""
-    steps: int = 500
+    steps: Whole = 500
     """Number of updates, with all examples each."""
-    every: int = 50
+    every: Count = 50
     """Updates between two measurements."""
-    learning_rate: float = 0.02
+    learning_rate: Positive = 0.02
     """Learning rate."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "inputs", "outputs", "trained", "examples")
         check_intervals(self.steps, every=self.every)
         if self.trained >= self.inputs:
             raise ValueError(
