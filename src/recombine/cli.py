@@ -34,6 +34,15 @@ StoreOption = Annotated[
     typer.Option("--store", envvar="RECOMBINE_STORE", help="The folder that holds results."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
+LoadOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--load",
+        metavar="FILE",
+        help="A Python file that may be run, with a study or a network that the store names;"
+        " may be repeated.",
+    ),
+]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a claim fails.")]
 # The base of all usage errors; typer does not export it, and brings a click of its own.
 CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]
@@ -353,6 +362,7 @@ def claims(
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
     strict: StrictOption = False,
+    files: LoadOption = None,
     of_package: Annotated[
         bool,
         typer.Option("--published", help="Of the results that come with the package, not a store."),
@@ -361,6 +371,7 @@ def claims(
     """Judge the claims of the studies in the store, at the settings of their last runs."""
     from recombine.lab import run as lab
     from recombine.lab.errors import UserError
+    from recombine.lab.files import only
     from recombine.lab.registry import load, select
     from recombine.lab.results import Results
     from recombine.lab.store import Store
@@ -370,7 +381,8 @@ def claims(
     if of_package:
         _published_claims(chosen, as_json, strict)
         return
-    with Store.open(store) as opened:
+    named = [name for name in chosen or [] if name.endswith(".py")]
+    with Store.open(store) as opened, only([*named, *(files or [])]):
         verdicts, earlier = [], {}
         for reference in chosen if chosen is not None else opened.references():
             try:
@@ -422,6 +434,7 @@ def _published_claims(chosen: list[str] | None, as_json: bool, strict: bool) -> 
 def report(
     store: StoreOption = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="The folder for the site.")] = Path("recombine-report"),
+    files: LoadOption = None,
 ) -> None:
     """Write a self-contained HTML site of everything in the store, with interactive figures."""
     from recombine.lab.report import write_report
@@ -434,7 +447,7 @@ def report(
         print(f"recombine: not shown: {reference}: {reason}", file=sys.stderr)
 
     with Store.open(store) as opened:
-        index = write_report(opened, out, note)
+        index = write_report(opened, out, note, files or [])
     print(f"report: {index}")
     if left_out:
         raise typer.Exit(1)

@@ -15,7 +15,11 @@ def recombine(*words):
 
 def test_the_worked_example_runs_and_its_claim_holds(tmp_path):
     recombine("run", STUDY, "--store", tmp_path / "store")
-    (claim,) = json.loads(recombine("claims", "--store", tmp_path / "store", "--json"))["claims"]
+    (claim,) = json.loads(recombine("claims", STUDY, "--store", tmp_path / "store", "--json"))[
+        "claims"
+    ]
     assert claim["verdict"] == "holds"
-    recombine("report", "--store", tmp_path / "store", "--out", tmp_path / "report")
+    recombine(
+        "report", "--load", STUDY, "--store", tmp_path / "store", "--out", tmp_path / "report"
+    )
     assert "Two dials" in (tmp_path / "report" / "index.html").read_text()

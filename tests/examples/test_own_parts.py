@@ -60,7 +60,9 @@ def test_a_part_of_ones_own_enters_a_study_from_the_command_line(study, settings
     _, *rows = table.read_text().replace("-", "").replace("_", "").lower().splitlines()
     assert rows
     assert all(name in row for row in rows for name in names)
-    claims = json.loads(recombine(store, "claims", study, "--json"))["claims"]
+    claims = json.loads(
+        recombine(store, "claims", study, "--json", "--load", OWN, "--load", ALIBI)
+    )["claims"]
     assert {claim["verdict"] for claim in claims} == {"undecided"}
 
 
@@ -68,7 +70,7 @@ def test_a_network_of_ones_own_stands_in_the_report_beside_one_of_the_paper(tmp_
     store, site = tmp_path / "store", tmp_path / "site"
     study = "data-router/table-lookup"
     recombine(store, "run", study, "--preset", "smoke", "--set", f"model=ndr,{OWN}:OwnNetwork")
-    recombine(store, "report", "--out", site)
+    recombine(store, "report", "--out", site, "--load", OWN)
     (page,) = site.rglob("*table-lookup*.html")
     text = page.read_text()
     for figure in ("table", "by-length", "learning"):

@@ -44,25 +44,27 @@ def mistake(done):
 
 
 def test_claims_are_one_json_document(store):
-    done = process("claims", "--store", store, "--json")
+    done = process("claims", "--store", store, "--json", "--load", STUDY)
     assert done.returncode == 0
     small, impossible = json.loads(done.stdout)["claims"]
     assert small["study"] == "tests/walk"
     assert small["claim"] == "small"
     assert small["verdict"] == "holds"
-    assert small["statement"] == "The walk stays small."
-    assert small["evidence"]["bound"] == 10
+    assert small["statement"] == "The walk stays below 10."
+    (evidence,) = (v for v in small["evidence"].values() if isinstance(v, dict))
+    assert evidence["verdict"] == "holds"
+    assert evidence["n"] == 6
     assert impossible["verdict"] == "fails"
 
 
 def test_the_environment_names_the_store(store):
-    done = recombine("claims", "--json", RECOMBINE_STORE=str(store))
+    done = recombine("claims", STUDY, "--json", RECOMBINE_STORE=str(store))
     assert len(json.loads(done.stdout)["claims"]) == 2
 
 
 def test_a_failing_claim_is_an_error_only_if_asked(store):
-    assert recombine("claims", "--store", store).returncode == 0
-    assert process("claims", "--store", store, "--strict").returncode == 1
+    assert recombine("claims", STUDY, "--store", store).returncode == 0
+    assert process("claims", STUDY, "--store", store, "--strict").returncode == 1
 
 
 def test_running_again_skips_what_is_done(store):
@@ -73,7 +75,7 @@ def test_running_again_skips_what_is_done(store):
 
 def test_smoke_leaves_claims_undecided(tmp_path):
     recombine("run", STUDY, "--preset", "smoke", "--store", tmp_path)
-    claims = json.loads(recombine("claims", "--store", tmp_path, "--json").stdout)["claims"]
+    claims = json.loads(recombine("claims", STUDY, "--store", tmp_path, "--json").stdout)["claims"]
     assert {c["verdict"] for c in claims} == {"undecided"}
 
 
@@ -176,6 +178,23 @@ def test_reading_a_store_runs_no_code_that_lies_in_it(command, tmp_path, monkeyp
     done = recombine(*command, "--store", folder)
     assert "files are data and are not run" in done.stderr
     assert not witness.exists()
+
+
+@pytest.mark.parametrize("command", ["claims", "report"])
+def test_a_file_that_only_the_store_names_is_not_run(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, witness = tmp_path / "store", tmp_path / "witness"
+    assert recombine("run", STUDY, "--preset", "smoke", "--store", folder).returncode == 0
+    trap = tmp_path / "elsewhere.py"
+    trap.write_text(f"open({str(witness)!r}, 'w').close()\n" + Path(STUDY).read_text())
+    with sqlite3.connect(folder / "store.sqlite") as database:
+        database.execute("UPDATE runs SET reference = ?", (str(trap),))
+    database.close()
+    done = recombine(command, "--store", folder)
+    assert f"named by the store alone, and not run: say --load {trap}" in done.stderr
+    assert not witness.exists()
+    assert recombine(command, "--store", folder, "--load", trap).returncode == 0
+    assert witness.exists()
 
 
 @pytest.mark.parametrize("command", [("claims",), ("report",), ("export", "--to", "x.csv")])

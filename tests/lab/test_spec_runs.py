@@ -109,7 +109,11 @@ def test_seeds_are_counted_by_condition(results):
 
 
 def test_a_claim_on_a_network_is_not_judged_on_one_with_another_part(folder):
-    claims = json.loads(recombine("claims", "--store", folder / "store", "--json").stdout)["claims"]
+    claims = json.loads(
+        recombine(
+            "claims", STUDY, "--load", folder / "own.py", "--store", folder / "store", "--json"
+        ).stdout
+    )["claims"]
     assert [c["verdict"] for c in claims] == ["undecided"]
     assert "router" in claims[0]["evidence"]["reason"]
 
@@ -121,7 +125,8 @@ def test_claims_find_networks_by_name(tmp_path):
 
 
 def test_the_report_shows_specs_by_name(folder):
-    index = recombine("report", "--store", folder / "store", "--out", folder / "report")
+    own = ("--load", STUDY, "--load", folder / "own.py")
+    index = recombine("report", *own, "--store", folder / "store", "--out", folder / "report")
     assert index.returncode == 0, index.stderr
     page = (folder / "report" / "studies" / "tests" / "specs.html").read_text()
     assert "own.py:Own" in page
@@ -145,12 +150,14 @@ def test_export_shows_specs_by_name(folder):
 def test_a_store_whose_spec_file_is_gone_is_read_without_a_traceback(folder):
     (folder / "own.py").rename(folder / "gone.py")
     try:
-        done = recombine("claims", "--store", folder / "store")
+        done = recombine("claims", "--load", STUDY, "--store", folder / "store")
         assert done.returncode == 0
         assert "left out" in done.stderr
         assert "Traceback" not in done.stderr
         out = folder / "report-without"
-        assert recombine("report", "--store", folder / "store", "--out", out).returncode == 1
+        named = ("--load", STUDY)
+        done = recombine("report", *named, "--store", folder / "store", "--out", out)
+        assert done.returncode == 1
         assert "no file" in (out / "index.html").read_text()
     finally:
         (folder / "gone.py").rename(folder / "own.py")

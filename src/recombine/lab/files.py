@@ -4,7 +4,9 @@ import importlib.util
 import shutil
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +18,20 @@ DATABASE = "store.sqlite"
 
 _loaded: dict[Path, tuple[str, ModuleType]] = {}
 _copies: Path | None = None
+_named: ContextVar[frozenset[Path] | None] = ContextVar("_named", default=None)
+
+
+@contextmanager
+def only(named: Iterable[str | Path]) -> Iterator[None]:
+    """Within, no Python files are run but these; those that were run before stay as they are.
+
+    For reading a store, which may name any file: it is data, and may be somebody else's.
+    """
+    token = _named.set(frozenset(Path(file).resolve() for file in named))
+    try:
+        yield
+    finally:
+        _named.reset(token)
 
 
 def use_copies(folder: Path) -> None:
@@ -74,6 +90,9 @@ def load_module(path: Path) -> ModuleType:
     code = digest(absolute)
     if absolute in _loaded and _loaded[absolute][0] == code:
         return _loaded[absolute][1]
+    named = _named.get()
+    if named is not None and absolute not in named:
+        raise UserError(f"{path} is named by the store alone, and not run: say --load {path}")
     name = f"recombine_file_{path.stem}_{sha256(str(absolute).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, absolute)
     assert spec is not None

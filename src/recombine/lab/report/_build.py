@@ -18,6 +18,7 @@ from recombine import __version__
 
 from ..errors import UserError
 from ..figures._theme import DARK
+from ..files import only
 from ..registry import listed, load
 from ..store import Store
 from ..words import duration
@@ -40,6 +41,7 @@ def write_report(
     store: Store,
     out: str | Path,
     on_left_out: Callable[[str, str], None] = lambda reference, reason: None,
+    files: Sequence[str | Path] = (),
 ) -> Path:
     """Write a site of everything in `store` to the folder `out`.
 
@@ -50,6 +52,8 @@ def write_report(
     - `store`: what the report shows, in the state in which it is now.
     - `out`: a folder.
     - `on_left_out`: told of every study that cannot be shown: what it was loaded from, and why.
+    - `files`: Python files that may be run, with studies or specs that the store names; those that
+        have been run before may stay.
 
     **Returns:**
 
@@ -57,7 +61,7 @@ def write_report(
     """
     target = Path(out).resolve()
     refuse_foreign(target)
-    with store.snapshot():
+    with store.snapshot(), only(files):
         pages, unreadable = _gather(store)
     for study in unreadable:
         on_left_out(study.reference, study.reason)
