@@ -59,7 +59,7 @@ def test_variants_are_called_by_their_letters():
     assert specs.MemorySpec(masks=True, sharpens=True).title == "DNC-MS"
     with pytest.raises(ValueError, match="cells=0 is less than 1"):
         specs.MemorySpec(cells=0)
-    with pytest.raises(ValueError, match=r"mask_min=1.0 is not below 1"):
+    with pytest.raises(ValueError, match=r"mask_min=1\.0 is not below 1"):
         specs.MemorySpec(mask_min=1.0)
 
 

@@ -149,11 +149,11 @@ class StoryBatch(NamedTuple):
     has words: at these it is to be written.
     """
 
-    tokens: Int[Array, "size time"]
-    answers: Int[Array, "size time"]
+    tokens: Int[Array | np.ndarray, "size time"]
+    answers: Int[Array | np.ndarray, "size time"]
     """The word that is due; 0 where none is."""
-    lengths: Int[Array, " size"]
-    tasks: Int[Array, " size"]
+    lengths: Int[Array | np.ndarray, " size"]
+    tasks: Int[Array | np.ndarray, " size"]
     """Numbers of the tasks."""
 
 

@@ -73,7 +73,7 @@ study = Study(
                 "model.word": 4,
                 "model.controller.units": 4,
             },
-            cost="30 s on two cores",
+            cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
@@ -106,7 +106,7 @@ study = Study(
                 "steps": 500_000,
                 "every": 5000,
             },
-            cost="days on an accelerator",
+            cost="not measured",
         ),
     },
     claims=(

@@ -113,7 +113,7 @@ study = Study(
                 "model.word": 4,
                 "model.controller.units": 4,
             },
-            cost="20 s on two cores",
+            cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
@@ -142,7 +142,7 @@ study = Study(
                 "steps": 100_000,
                 "every": 1000,
             },
-            cost="half a day on two cores",
+            cost="not measured",
         ),
     },
     claims=(

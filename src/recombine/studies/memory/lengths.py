@@ -160,7 +160,7 @@ study = Study(
                 "every": 2,
                 "evaluated": 8,
             },
-            cost="40 s on two cores",
+            cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
@@ -181,7 +181,7 @@ study = Study(
                 "steps": 50_000,
                 "every": 500,
             },
-            cost="days on two cores",
+            cost="not measured",
         ),
     },
     claims=(

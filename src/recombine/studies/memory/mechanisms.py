@@ -179,18 +179,18 @@ study = Study(
             seeds=1,
             conditions=grid(mechanism=("lookup", "freed", "links")),
             settings={"memories": 4, "cells": 8},
-            cost="10 s on two cores",
+            cost="seconds",
         ),
         "laptop": Preset(
             seeds=3,
             conditions=grid(mechanism=("lookup", "freed", "links")),
-            cost="less than 20 s on two cores",
+            cost="10 s of processor time, mechanisms and subspace together",
         ),
         "paper": Preset(
             seeds=12,
             conditions=grid(mechanism=("lookup", "freed", "links")),
             settings={"memories": 1000},
-            cost="a minute on two cores",
+            cost="not measured",
         ),
     },
     claims=(

@@ -60,7 +60,7 @@ study = Study(
                 "model.word": 4,
                 "model.controller.units": 4,
             },
-            cost="20 s on two cores",
+            cost="about 20 s of processor time",
         ),
         "laptop": Preset(
             seeds=3,
@@ -87,7 +87,7 @@ study = Study(
                 "steps": 100_000,
                 "every": 1000,
             },
-            cost="a day on two cores",
+            cost="not measured",
         ),
     },
     claims=(

@@ -106,18 +106,18 @@ study = Study(
             seeds=1,
             conditions=grid(optimizer=("sgd", "adam")),
             settings={"steps": 10, "every": 5},
-            cost="10 s on two cores",
+            cost="seconds",
         ),
         "laptop": Preset(
             seeds=5,
             conditions=grid(optimizer=("sgd", "adam")),
-            cost="15 s on two cores",
+            cost="10 s of processor time, mechanisms and subspace together",
         ),
         "paper": Preset(
             seeds=20,
             conditions=grid(optimizer=("sgd", "adam")),
             settings={"steps": 5000, "every": 500},
-            cost="a minute on two cores",
+            cost="not measured",
         ),
     },
     claims=(
