@@ -368,7 +368,7 @@ def claims(
         typer.Option("--published", help="Of the results that come with the package, not a store."),
     ] = False,
 ) -> None:
-    """Judge the claims of the studies in the store, at the settings of their last runs."""
+    """Judge the claims of the studies in the store, at every preset and settings on their own."""
     from recombine.lab import run as lab
     from recombine.lab.errors import UserError
     from recombine.lab.files import only
@@ -383,26 +383,34 @@ def claims(
         return
     named = [name for name in chosen or [] if name.endswith(".py")]
     with Store.open(store) as opened, only([*named, *(files or [])]):
-        verdicts, earlier = [], {}
+        verdicts: list[Any] = []
+        earlier: list[int] = []
         for reference in chosen if chosen is not None else opened.references():
             try:
                 study = load(reference)
-                settings = opened.latest_settings(study.name)
-                if settings is None:
-                    results = Results(study.name, "", {}, (), missing=len(study.cases("laptop")))
-                else:
-                    results = lab.collect(study, settings, opened)
             except UserError as error:
                 if chosen is not None:
                     raise
                 print(f"recombine: left out: {error}", file=sys.stderr)
                 continue
-            verdicts += lab.verdicts(study, results)
-            earlier[study.name] = results.earlier
-            if results.earlier:
-                print(f"recombine: {earlier_line(results)}", file=sys.stderr)
+            several = opened.all_settings(study.name)
+            if not several:
+                results = Results(study.name, "", {}, (), missing=len(study.cases("laptop")))
+                verdicts += lab.verdicts(study, results)
+                earlier += [0] * len(study.claims)
+            for settings in several:
+                try:
+                    results = lab.collect(study, settings, opened)
+                except UserError as error:  # of a setting that the study no longer has
+                    print(f"recombine: left out: {error}", file=sys.stderr)
+                    continue
+                verdicts += lab.verdicts(study, results)
+                earlier += [results.earlier] * len(study.claims)
+                if results.earlier:
+                    print(f"recombine: {earlier_line(results)}", file=sys.stderr)
     if as_json:
-        _print_json({"claims": [vars(v) | {"earlier": earlier[v.study]} for v in verdicts]})
+        told = zip(verdicts, earlier, strict=True)
+        _print_json({"claims": [vars(v) | {"earlier": n} for v, n in told]})
     else:
         console = _console()
         console.print(verdict_table(verdicts))

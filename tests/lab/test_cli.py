@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -65,6 +66,28 @@ def test_the_environment_names_the_store(store):
 def test_a_failing_claim_is_an_error_only_if_asked(store):
     assert recombine("claims", STUDY, "--store", store).returncode == 0
     assert process("claims", STUDY, "--store", store, "--strict").returncode == 1
+
+
+def test_results_of_several_settings_live_side_by_side(store, tmp_path):
+    """No run hides another's: neither changed settings, nor smoke, nor one that failed."""
+    ours = tmp_path / "store"
+    shutil.copytree(store, ours)
+    for words in (("--set", "rate=0.3"), ("--preset", "smoke")):
+        assert recombine("run", STUDY, *words, "--store", ours).returncode == 0
+    told = json.loads(recombine("claims", STUDY, "--store", ours, "--json").stdout)["claims"]
+    assert [(c["claim"], c["preset"], c["overrides"]) for c in told] == [
+        ("small", "laptop", {}), ("impossible", "laptop", {}),
+        ("small", "laptop", {"rate": 0.3}), ("impossible", "laptop", {"rate": 0.3}),
+    ]  # fmt: skip
+    before = json.loads(recombine("claims", STUDY, "--store", store, "--json").stdout)["claims"]
+    assert told[:2] == before
+    out = tmp_path / "report"
+    report = recombine("report", "--store", ours, "--load", STUDY, "--out", out)
+    assert report.returncode == 0
+    pages = [page.read_text() for page in (out / "studies").rglob("*.html")]
+    assert len(pages) == 2
+    assert sum("Run with changed settings" in page for page in pages) == 1
+    assert "rate=0.3" in (out / "index.html").read_text()
 
 
 def test_running_again_skips_what_is_done(store):

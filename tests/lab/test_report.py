@@ -199,7 +199,7 @@ def test_the_overview_counts_studies_and_verdicts(site):
     assert "2 studies, 8 claims: 1 holds, 1 fails, 6 undecided." in text
     assert "Does it work?" in text
     assert "✓ 1 holds" in text
-    assert "preset laptop, changed" in text
+    assert "preset laptop, rate=0.5" in text
     assert "3 trials, 3 unfinished" in text
 
 

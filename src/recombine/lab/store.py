@@ -414,6 +414,24 @@ class Store:
         ).fetchone()
         return row[0] or 1
 
+    def all_settings(self, study: str) -> list[Settings]:
+        """Every preset and overrides with finished trials of `study`, those without overrides
+        first, then by their last runs; if no trial is finished, those of the last run.
+
+        Preset smoke counts only where there is no other.
+        """
+        rows = self._db.execute(
+            "SELECT preset, overrides FROM runs r WHERE study = ? AND EXISTS (SELECT 1"
+            " FROM requests q JOIN trials t ON t.id = q.trial WHERE q.study = r.study"
+            " AND q.preset = r.preset AND q.overrides = r.overrides AND t.status = 'done')"
+            " GROUP BY preset, overrides ORDER BY overrides != '{}', max(id) DESC",
+            (study,),
+        ).fetchall()
+        found = [Settings(preset, json.loads(overrides)) for preset, overrides in rows]
+        found = [one for one in found if one.preset != "smoke"] or found
+        latest = None if found else self.latest_settings(study)
+        return found or ([latest] if latest else [])
+
     def latest_settings(self, study: str) -> Settings | None:
         """The preset and overrides of the last run of `study`, if possible one with results."""
         row = self._db.execute(

@@ -136,7 +136,10 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     for v in verdicts:
         style = VERDICT_STYLE[v.verdict]
         evidence = escape(evidence_text(v.evidence))
-        table.add_row(v.study, f"[{style}]{v.verdict}[/]", escape(v.statement), evidence)
+        settings = [v.preset] if v.preset not in ("", "laptop") else []
+        settings += [in_words(v.overrides)] if v.overrides else []
+        where = escape("\n".join([v.study, *settings]))
+        table.add_row(where, f"[{style}]{v.verdict}[/]", escape(v.statement), evidence)
     return table
 
 

@@ -99,9 +99,15 @@ def _gather(store: Store) -> tuple[list[StudyPage], list[Unreadable]]:
     pages, unreadable = [], []
     for reference in store.references():
         try:
-            pages.append(gather(load(reference), store))
+            study = load(reference)
         except Exception as error:  # one study that raises must not hide the others
             unreadable.append(Unreadable(reference, _why(reference, error)))
+            continue
+        for settings in store.all_settings(study.name):
+            try:
+                pages.append(gather(study, settings, store))
+            except Exception as error:  # nor one of its settings
+                unreadable.append(Unreadable(reference, _why(reference, error)))
     if not pages and not unreadable:
         raise UserError(f"the store {store.folder} is empty: run a study first")
     pages.sort(key=_family_order(pages))

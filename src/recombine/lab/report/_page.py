@@ -10,7 +10,7 @@ from ..results import Results
 from ..run import collect, conditions
 from ..settings import canonical, described, from_plain, without_folders
 from ..store import Failure, Settings, Store
-from ..study import Claim, Figure, Study
+from ..study import Claim, Figure, Study, in_words
 from . import _plotly
 from ._text import Evidence, evidence, value
 from ._thumbnail import thumbnail
@@ -66,7 +66,7 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """The content of one study's page, at the settings of its last run."""
+    """The content of one study's page, at one preset and settings."""
 
     study: Study
     settings: Settings
@@ -79,6 +79,11 @@ class StudyPage:
     conditions: Sequence[ConditionRow]
     provenance: Sequence[dict[str, Any]]
     last_run: dict[str, Any]
+
+    @property
+    def changed(self) -> str:
+        """The settings that the user has changed, in words."""
+        return in_words(self.settings.overrides)
 
     @property
     def verdicts(self) -> dict[str, int]:
@@ -102,10 +107,8 @@ class StudyPage:
         return next((d.thumbnail for d in self.drawings if d.thumbnail), "")
 
 
-def gather(study: Study, store: Store) -> StudyPage:
-    """Everything that the page of `study` shows."""
-    settings = store.latest_settings(study.name)
-    assert settings is not None, f"{study.name} has not been run"
+def gather(study: Study, settings: Settings, store: Store) -> StudyPage:
+    """Everything that the page of `study` shows at these settings."""
     results = collect(study, settings, store)
     planned = {t.key: t.code for t in conditions(study, settings)}
     failures = store.failures(study.name, settings, planned)
