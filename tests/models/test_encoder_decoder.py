@@ -316,7 +316,7 @@ def test_widths_that_heads_do_not_divide_are_refused():
         specs.UniversalSpec(width=6, heads=4)
     with pytest.raises(ValueError, match="layers=0 is less than 1"):
         specs.UniversalSpec(layers=0)
-    with pytest.raises(ValueError, match="dropout=1 is not at least 0 and less than 1"):
+    with pytest.raises(ValueError, match=r"dropout=1\.0 is not below 1"):
         specs.UniversalSpec(dropout=1.0)
 
 

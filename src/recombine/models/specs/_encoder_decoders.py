@@ -6,7 +6,7 @@ Sizes are those of SCAN in Table C.1.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from ..._checks import check_counts, check_rates
+from ..._ranges import Count, Fraction, check_ranges
 from ..._spec import AbstractSpec
 from ._attention import AbstractAttentionSpec, RelativeAttentionSpec, SoftmaxAttentionSpec
 from ._blocks import BlockParts, PostNormSpec
@@ -36,21 +36,21 @@ class TranslationSizes(NamedTuple):
 class AbstractEncoderDecoderSpec(AbstractSpec):
     """A transformer that reads one sequence and writes another."""
 
-    width: int = 128
+    width: Count = 128
     """Column width, d_model."""
-    hidden: int = 256
+    hidden: Count = 256
     """Hidden units of the feed-forward network, d_FF."""
-    heads: int = 8
+    heads: Count = 8
     """Heads of attention."""
-    layers: int = 3
+    layers: Count = 3
     """Number of layers of the encoder, and of the decoder."""
     shared_layers: bool = False
     """One block for all layers, or one per layer."""
-    dropout: float = 0.1
+    dropout: Fraction = 0.1
     """Dropout of what is read, of what feed-forward networks write, and of their hidden units."""
     embedding: AbstractEmbeddingSpec = PEDSpec()
     """How the vectors of tokens start, and how positions are added."""
-    embedding_dropout: float = 0.1
+    embedding_dropout: Fraction = 0.1
     """Dropout of the columns before the first layer."""
     attention: AbstractAttentionSpec = SoftmaxAttentionSpec(dropout=0.1)
     """What a column reads from others of its sequence."""
@@ -64,8 +64,7 @@ class AbstractEncoderDecoderSpec(AbstractSpec):
     """What a column does with itself."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "width", "hidden", "heads", "layers")
-        check_rates(self, "dropout", "embedding_dropout")
+        check_ranges(self)
         if self.width % self.heads:
             raise ValueError(f"width={self.width} cannot be cut into heads={self.heads}")
 
@@ -82,7 +81,7 @@ class AbstractEncoderDecoderSpec(AbstractSpec):
         from .._norms import LayerNorm
         from .._stack import Stack
 
-        layer = LayerSizes(self.width, self.hidden, self.heads, self.dropout)
+        layer = LayerSizes(self.width, self.hidden, self.heads, self.dropout, self.layers)
 
         def attention(key, scores, projections):
             of_scores, of_projections = jax.random.split(key)

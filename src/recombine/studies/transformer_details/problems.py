@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from recombine import data, tasks
+from recombine._ranges import Count, check_ranges
 from recombine._spec import AbstractSpec
-from recombine.lab import check_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class ScanSpec(AbstractProblemSpec):
 
     name: ClassVar[str] = "scan"
 
-    longest: int = 26
+    longest: Count = 26
     """The most actions of a trained command, the cutoff."""
     without: tuple[str, ...] = ()
     """Words whose commands are left out."""
@@ -53,28 +53,28 @@ class PCFGSpec(AbstractProblemSpec):
 
     split: Literal["productivity", "systematicity"] = "productivity"
     """Test commands have more functions, or pairs of functions that are never trained."""
-    letters: int = 26
+    letters: Count = 26
     """Letters of the alphabet."""
-    indices: int = 20
+    indices: Count = 20
     """Numbers that a letter is combined with."""
     functions: tuple[str, ...] = (
         "copy", "reverse", "shift", "echo", "swap_first_last", "repeat", "append", "prepend",
         "remove_first", "remove_second",
     )  # fmt: skip
     """The functions that occur."""
-    trained: int = 8
+    trained: Count = 8
     """The most functions of a trained command, in the split `productivity`."""
-    longest: int = 25
+    longest: Count = 25
     """The most functions of any command."""
-    train: int = 81_010
+    train: Count = 81_010
     """Commands to train."""
-    iid: int = 9_721
+    iid: Count = 9_721
     """Commands like these."""
-    ood: int = 11_333
+    ood: Count = 11_333
     """Commands of the test."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "train", "iid", "ood")
+        check_ranges(self)
 
     def build(self, sizes: Any = None, key: Any = None) -> "tasks.Translations":
         made = tasks.PCFGSet(self.letters, self.indices, self.functions, self.trained, self.longest)
@@ -95,15 +95,15 @@ class MathematicsSpec(AbstractProblemSpec):
     """That of questions like these."""
     ood_entropy: tuple[float, ...] = ()
     """That of the test."""
-    train: int = 1_492_268
+    train: Count = 1_492_268
     """Questions to train."""
-    iid: int = 10_000
+    iid: Count = 10_000
     """Questions like these."""
-    ood: int = 10_000
+    ood: Count = 10_000
     """Questions of the test."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "train", "iid", "ood")
+        check_ranges(self)
 
     def build(self, sizes: Any = None, key: Any = None) -> "tasks.Translations":
         ranges = (self.train_entropy, self.iid_entropy, self.ood_entropy)
@@ -118,7 +118,7 @@ class COGSSpec(AbstractProblemSpec):
 
     name: ClassVar[str] = "cogs"
 
-    longest: int | None = None
+    longest: Count | None = None
     """The most tokens of an output; none: all."""
 
     def build(self, sizes: Any = None, key: Any = None) -> "tasks.Translations":

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from recombine import learning
+from recombine._ranges import Count, check_ranges
 from recombine._spec import AbstractSpec
-from recombine.lab import check_counts
 
 
 class ScheduleSizes(NamedTuple):
@@ -53,11 +53,11 @@ class NoamSpec(AbstractScheduleSpec):
 
     name: ClassVar[str] = "noam"
 
-    warmup_steps: int = 4000
+    warmup_steps: Count = 4000
     """Updates over which the rate rises."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "warmup_steps")
+        check_ranges(self)
 
     @property
     def least_steps(self) -> int:
@@ -73,11 +73,11 @@ class CosineSpec(AbstractScheduleSpec):
 
     name: ClassVar[str] = "cosine"
 
-    warmup_steps: int = 300
+    warmup_steps: Count = 300
     """Updates over which the rate rises."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "warmup_steps")
+        check_ranges(self)
 
     @property
     def least_steps(self) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from recombine import learning, models, probes, tasks
-from recombine.lab import Diverged, Recorder, check_counts, check_intervals
+from recombine._ranges import Count, Positive, Whole
+from recombine.lab import Diverged, Recorder, check_intervals
 from recombine.models import specs
 
 from .problems import AbstractProblemSpec, ScanSpec, built
@@ -28,25 +29,24 @@ class Config:
     """What it learns, and what it is tested on."""
     schedule: AbstractScheduleSpec = CosineSpec()
     """How the learning rate changes."""
-    learning_rate: float = 2e-3
+    learning_rate: Positive = 2e-3
     """Learning rate of Adam; of `noam`, its factor."""
-    clip: float | None = 5.0
+    clip: Positive | None = 5.0
     """Norm to which longer gradients are cut; none: they are not."""
-    batch_size: int = 64
+    batch_size: Count = 64
     """Pairs per update, drawn with replacement."""
-    buckets: int = 3
+    buckets: Count = 3
     """Sets of outputs of like lengths; all pairs of a batch are of one of them."""
-    steps: int = 4000
+    steps: Whole = 4000
     """Number of updates."""
-    every: int = 200
+    every: Count = 200
     """Updates between two looks at the test sets."""
-    evaluated: int | None = None
+    evaluated: Count | None = None
     """Pairs of a test set that are looked at; none: all."""
     free_running: bool = True
     """Whether the loss on symbols of the network's own is measured, too."""
 
     def __post_init__(self) -> None:
-        check_counts(self, "batch_size", "buckets", "evaluated")
         check_intervals(self.steps, every=self.every)
         if self.steps < (least := self.schedule.least_steps):
             raise ValueError(
