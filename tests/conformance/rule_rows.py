@@ -28,7 +28,7 @@ class NextSymbols(eqx.Module):
 
     table: jax.Array
 
-    def __call__(self, inputs, input_lengths, outputs, output_lengths):
+    def __call__(self, inputs, input_lengths, outputs, output_lengths, *, key=None):
         return self.table[jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))]
 
 
@@ -138,6 +138,16 @@ def on_sentences():
         key=KEY,
     )  # fmt: skip
     return started(rule, NextSymbols(jnp.zeros((7, 7))))
+
+
+def on_translations(rate):
+    """Sets of sentences of like lengths, and a look at every pair."""
+    pairs = model_rows.SENTENCES
+    rule = learning.teacher_forcing(
+        (pairs, pairs), rate, batch_size=2, key=KEY, clip_norm=1.0,
+        measure=learning.TranslationLog({"iid": pairs}), every=5,
+    )  # fmt: skip
+    return started(rule, NextSymbols(jnp.zeros((3, 3))))
 
 
 def on_a_mixture():
@@ -257,6 +267,10 @@ ROWS = Table(
         "Descent on routes": on_routes,
         "Descent on sentences": on_sentences,
         "Descent on slots": on_slots,
+        "Descent on translations": lambda: on_translations(learning.Noam(0.5, 4, 5)),
+        "Descent on translations, with a warm-up and a cosine": lambda: on_translations(
+            learning.WarmupCosine(0.1, 5, 30)
+        ),
         "Descent with a price on computing": with_a_price_on_computing,
         "Descent with balanced experts": with_balanced_experts,
         "Descent with noise on a hidden layer": with_noise_on_a_hidden_layer,

@@ -10,7 +10,7 @@ import numpy as np
 from model_rows import KEY, Row, numbers, squared
 from rows import Table
 
-from recombine._spec import AbstractSpec, is_registered, known_specs, spec_name
+from recombine._spec import AbstractSpec, is_registered, is_spec, known_specs, spec_name
 from recombine.models import specs
 
 SMALL = {"width": 8, "hidden": 6, "heads": 2, "layers": 2, "test_layers": None,
@@ -22,7 +22,8 @@ TOKENS, LENGTHS = jnp.array([[1, 5, 3, 2, 4], [2, 3, 1, 0, 0]]), jnp.array([5, 3
 
 def small(spec: Any) -> Any:
     """The spec with small sizes."""
-    names = {field.name for field in dataclasses.fields(spec)}
+    fields = (field.name for field in dataclasses.fields(spec))
+    names = {name for name in fields if not is_spec(getattr(spec, name))}
     return dataclasses.replace(spec, **{name: n for name, n in SMALL.items() if name in names})
 
 
@@ -85,6 +86,14 @@ def meta_network(spec):
     return Row(network, lambda m: squared(m(numbers(2, 4), m.initial())))
 
 
+def translator(spec):
+    network = drawn(spec.build, specs.TranslationSizes(words=5, symbols=3))
+    outputs, lengths = jnp.array([[1, 3, 2, 0], [2, 1, 0, 0]]), jnp.array([4, 3])
+    # Lengths of inputs count an end.
+    inputs, input_lengths = jnp.pad(TOKENS, ((0, 0), (0, 1))), LENGTHS + 1
+    return Row(network, lambda m: squared(m(inputs, input_lengths, outputs, lengths)))
+
+
 def encoder(**part):
     """A network in which one part is that of a spec."""
     return sequence_network(small(dataclasses.replace(specs.TransformerSpec(), **part)))
@@ -94,6 +103,10 @@ KINDS = {
     specs.AbstractAttentionSpec: lambda spec: encoder(attention=spec),
     specs.AbstractBalanceSpec: lambda spec: router(balance=spec),
     specs.AbstractBlockSpec: lambda spec: encoder(block=spec),
+    specs.AbstractEmbeddingSpec: lambda spec: translator(
+        small(dataclasses.replace(specs.UniversalSpec(), embedding=spec))
+    ),
+    specs.AbstractEncoderDecoderSpec: translator,
     specs.AbstractFeedForwardSpec: lambda spec: encoder(feed_forward=spec),
     specs.AbstractLanguageSpec: language_network,
     specs.AbstractMetaSpec: meta_network,

@@ -129,10 +129,13 @@ NO_TASKS = {
     "ForagingGrid": "the world of a PreferenceGrid",
     "LabelledSequences": "what tasks draw",
     "LookupTables": "a part of TableLookupPatterns",
+    "Mathematics": "it draws pairs of sentences for a seed",
     "Mazes": "a part of a GoalGrid",
+    "PCFGSet": "it draws pairs of sentences for a seed",
     "SamplingGraph": "a part of TableLookupPatterns",
     "ScanSplit": "a part of Scan",
     "TaskSets": "episodes that a task drew",
+    "Translations": "pairs of sentences as numbers",
     "Vocabulary": "words and their numbers",
 }
 """Public classes of `tasks` that draw nothing by themselves."""

@@ -39,9 +39,9 @@ def refused(name="made-up"):
 def test_the_declared_table_is_sound():
     assert set(data.DATA_SETS) == {
         "digits", "mnist", "fashion-mnist", "cifar-10", "tiny-shakespeare", "wikipedia-excerpt",
-        "state-of-the-union", "enwik8", "wikitext-103",
+        "state-of-the-union", "enwik8", "wikitext-103", "babi", "cogs", "cfq-mcd1", "pcfg-set",
     }  # fmt: skip
-    by_hand = {"enwik8", "wikitext-103"}
+    by_hand = {"enwik8", "wikitext-103", "babi", "cogs", "cfq-mcd1", "pcfg-set"}
     unknown = {"wikitext-103"}
     for name, one in data.DATA_SETS.items():
         assert one.name == name

@@ -78,7 +78,8 @@ def plain_scores(scores, targets, q, k, mask, at, key):
     sources = k.shape[2]
     weights = np.zeros((heads, batch, length, sources))
     if isinstance(scores, models.RelativeScores):
-        of_content, of_positions = keys_of(key, 2)
+        of_content, of_positions, of_weights = keys_of(key, 3)
+        scale = width**-0.5 if scores.scale is None else float(scores.scale)
         k = dropped(k, scores.dropout, of_content)
         last = sources - 1 if at is not None or scores.gate is not None else length - 1
         offsets = range(1 - sources, last + 1)
@@ -111,10 +112,12 @@ def plain_scores(scores, targets, q, k, mask, at, key):
                 place = r * place + (1 - r) * places[h, j + sources - 1]
             logit = (query + number(scores.content_bias[h])) @ k[h, b, j]
             logit += (query + number(scores.position_bias[h])) @ place
-            weights[h, b, t, j] = np.exp(float(scores.scale) * logit)
+            weights[h, b, t, j] = np.exp(scale * logit)
         weights[h, b, t] /= weights[h, b, t].sum()
     if isinstance(scores, models.SoftmaxScores):
         weights = dropped(weights, scores.dropout, key)
+    if isinstance(scores, models.RelativeScores):
+        weights = dropped(weights, scores.weight_dropout, of_weights)
     return weights
 
 

@@ -233,3 +233,30 @@ def test_all_lines_of_a_part_come_with_their_actions():
 def test_impossible_splits_are_refused(wrong, says):
     with pytest.raises(ValueError, match=says):
         wrong()
+
+
+SIZES = {
+    22: (15292, 1698, 3920), 24: (15594, 1732, 3584), 25: (15997, 1777, 3136),
+    26: (16458, 1828, 2624), 27: (16861, 1873, 2176), 28: (17264, 1918, 1728),
+    30: (17783, 1975, 1152), 32: (18186, 2020, 704), 33: (18416, 2046, 448),
+    36: (18474, 2052, 384), 40: (18704, 2078, 128),
+}  # fmt: skip
+
+
+def test_resplits_by_output_length_have_the_published_sizes():
+    lengths = np.asarray(tasks.Scan(tasks.simple_split(key=KEY)).sentences.output_lengths) - 1
+    for longest, sizes in SIZES.items():
+        split = tasks.length_resplit(longest)
+        assert (split.size("train"), split.size("iid"), split.size("test")) == sizes
+        assert (split.train + split.iid + split.test == 1).all()
+        assert lengths[split.test > 0].min() > longest >= lengths[split.train > 0].max()
+
+
+def test_resplits_can_leave_words_out():
+    split = tasks.length_resplit(8, without=("around", "opposite"))
+    assert (split.size("train"), split.size("iid"), split.size("test")) == (2695, 299, 576)
+    commands = list(tasks.scan_commands())
+    used = [c for c, n in zip(commands, split.train + split.iid + split.test, strict=True) if n]
+    assert not any("around" in c or "opposite" in c for c in used)
+    with pytest.raises(ValueError, match="leaves no commands to train, or none to test"):
+        tasks.length_resplit(12, without=("around", "opposite"))

@@ -17,5 +17,7 @@ from ._images import template_mixtures as template_mixtures
 from ._load import babi_texts as babi_texts
 from ._load import load as load
 from ._load import text as text
+from ._sentences import SentencePairs as SentencePairs
+from ._sentences import sentence_pairs as sentence_pairs
 from ._sets import DATA_SETS as DATA_SETS
 from ._sets import DataSet as DataSet

@@ -105,7 +105,7 @@ def _files(archive: Path) -> Iterator[tuple[str, Open]]:
             for info in zipped.infolist():
                 yield info.filename, partial(zipped.open, info)
     else:
-        yield archive.name, partial(open, archive, "rb")
+        yield str(archive), partial(open, archive, "rb")
 
 
 def _tar_files(tar: tarfile.TarFile) -> Iterator[tuple[str, Open]]:

@@ -38,7 +38,7 @@ def download(address: str, file: Path, tell: Tell, most: int) -> Path:
     """
     if file.exists():
         return file
-    file.parent.mkdir(exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     part, mark = (file.with_name(file.name + suffix) for suffix in (".part", ".mark"))
     headers = {"User-Agent": f"recombine/{__version__}"}
     have = part.stat().st_size if part.exists() and mark.exists() else 0

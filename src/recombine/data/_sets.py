@@ -59,6 +59,13 @@ _EXCERPT = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened"
 _ADDRESSES = Ending(".txt", joined)
 _GITHUB = "https://raw.githubusercontent.com/"
 
+_LEAR = "thousfeet/LEAR/e1255cb20440fa043b46d0b5bc5d94c8c046cb7d/"
+_PCFG = tuple(
+    f"{name}.{side}"
+    for name in ("pcfgset/dev", "pcfgset/test", "productivity/test", "systematicity/test")
+    for side in ("src", "tgt")
+)
+
 _ALL = (
     DataSet(
         "digits",
@@ -199,6 +206,81 @@ _ALL = (
         "CC BY 3.0",
         tuple(File(f"en-{name}", size, sha256) for name, size, sha256 in FILES),
         (Web("http://www.thespermwhale.com/jaseweston/babi/", ("tasks_1-20_v1-2.tar.gz",)),),
+    ),
+    DataSet(
+        "cogs",
+        "English sentences and logical forms: 24,155 to train, 6,000 like them, 21,000 others",
+        "MIT",
+        (
+            File("train.tsv", 4_146_574,
+                 "220b3804b562c0156ee986eff1bdd15c27e52142549362a64f57baf86e304c78"),
+            File("dev.tsv", 522_121,
+                 "ab66388a309c7ac1ad210c781a6a0ce12281a9ef24619a12422a752cef61bc21"),
+            File("test.tsv", 521_111,
+                 "68f8e51e9f6d9cd22d64efe68dd21d7ea5ba327e9a2359481030161aea757035"),
+            File("gen.tsv", 5_532_102,
+                 "410369d993e7cf3af9bb75835a77b1a332b56e60985a8bf1e7d75c30e91d4828"),
+        ),
+        (
+            Web(_GITHUB + "najoungkim/COGS/86c9be5929c3b86b510afdfe56a4df9d5d341ab9/data/",
+                ("train.tsv", "dev.tsv", "test.tsv", "gen.tsv")),
+            Web(_GITHUB + _LEAR + "COGS_experiment/", ("cogs_data.zip",)),
+        ),
+    ),
+    DataSet(
+        "cfq-mcd1",
+        "questions and SPARQL queries, preprocessed: 95,743 to train, 11,968 and 11,968 others",
+        "CC BY 4.0",
+        tuple(
+            File(f"{part}_{side}.txt", size, checksum) for part, side, size, checksum in (
+                ("train", "encode", 6_325_250,
+                 "8dfcfb15c7a12a4817edb6832b252896af66d21e56b5419621d07a43226aaad7"),
+                ("train", "decode", 29_263_561,
+                 "09f7a4cb00c56a9d73a78a3f9cc1d9504724151d42095a34f0abd142f85b0dc8"),
+                ("dev", "encode", 829_319,
+                 "2d4c4c5ba9427292be2a0fe73c5a2d7f9261ae3895e23aa0cab6287ca34974fb"),
+                ("dev", "decode", 4_364_217,
+                 "945d9fec888f3d3834f7efaa0728d298d271764a842beb46d442b0ea2877cbdf"),
+                ("test", "encode", 831_179,
+                 "96f903b16bfa898d8aea12b879c158bad01b8d02ad0086054cfdc6f81d651598"),
+                ("test", "decode", 4_316_194,
+                 "efd3a514a59b49ee0767c7c7414d876b03978a5d025495bb0fcb7fd1710b857f"),
+            )
+        ),
+        (
+            Web(_GITHUB + _LEAR + "CFQ_experiment/", ("cfq_data.zip",)),
+            Web("https://github.com/thousfeet/LEAR/raw/master/CFQ_experiment/", ("cfq_data.zip",)),
+        ),
+    ),
+    DataSet(
+        "pcfg-set",
+        "edits of strings, published tests: 14,581 like training, 11,333 longer, 10,175 systematic",
+        "MIT",
+        tuple(
+            File(f"{name}.{side}", size, checksum) for name, side, size, checksum in (
+                ("pcfgset-dev", "src", 438_284,
+                 "67bd466f77b7acb9863ddbbbacb4784848bdfb9094c40e2f94955aff7cb75d0a"),
+                ("pcfgset-dev", "tgt", 164_248,
+                 "95648e697cb86a8724d71d6e841f37eea27d15951091b134538906bfbf0d14d1"),
+                ("pcfgset-test", "src", 863_344,
+                 "65af9357dc169a22629456be7cf43e97e275e076db10d72202d5389be7d8c0b2"),
+                ("pcfgset-test", "tgt", 321_669,
+                 "7d23524995eb28a4726b3f1ffc11daec8f13692f7f804f4be20ca1a25c941517"),
+                ("productivity-test", "src", 1_930_144,
+                 "ba03bc5c468e955d537c06ca02c900c431a16f37b8b3f02e5eaa8a93434a3f73"),
+                ("productivity-test", "tgt", 620_414,
+                 "55704b1e887ffeffb104fc1ba4bc44dd6b0e95e34a355bd07d86881fd226a254"),
+                ("systematicity-test", "src", 1_235_202,
+                 "9c47ccf869899e65c2c2cf530403c8fefdcb5de57787c9ff029dc7d9b8018941"),
+                ("systematicity-test", "tgt", 474_479,
+                 "2896474cdeb151929bd85ed10aeeca37866e11dafa00f62e1660804f0dfc5a8a"),
+            )
+        ),
+        (
+            Web(_GITHUB + "i-machine-think/am-i-compositional/master/data/pcfgset/", _PCFG),
+            Web("https://github.com/i-machine-think/am-i-compositional/raw/master/data/pcfgset/",
+                _PCFG),
+        ),
     ),
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Which data sets studies read: by convention, the one that the setting `data` names."""
+"""Which data sets studies read: the one that the setting `data` names, or a spec of its name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from recombine import data
@@ -12,9 +12,15 @@ from .study import Study, Trial
 
 def require_data(trials: Iterable[Trial]) -> None:
     """Refuse trials whose data set is not cached, with the command that gets it."""
-    for name in dict.fromkeys(str(trial.config.get("data")) for trial in trials):
+    for name in dict.fromkeys(name for trial in trials for name in _named(trial.config)):
         if name in data.DATA_SETS:
             data.require(name)
+
+
+def _named(config: Mapping[str, Any]) -> list[str]:
+    """What may be the name of a data set: the setting `data`, and specs of a data set's name."""
+    specs = (value.get("spec") for value in config.values() if isinstance(value, dict))
+    return [str(name) for name in (config.get("data"), *specs)]
 
 
 def describe_data() -> list[dict[str, Any]]:

@@ -74,3 +74,8 @@ from ._optimizer import sgd as sgd
 from ._penalties import HiddenNoise as HiddenNoise
 from ._penalties import SlopePenalty as SlopePenalty
 from ._routing import routing_descent as routing_descent
+from ._translation import Noam as Noam
+from ._translation import TranslationLog as TranslationLog
+from ._translation import WarmupCosine as WarmupCosine
+from ._translation import teacher_forcing as teacher_forcing
+from ._translation import token_loss as token_loss

@@ -2,6 +2,7 @@ from . import specs as specs
 from ._adaptive_time import AdaptiveTime as AdaptiveTime
 from ._attention import AbstractScores as AbstractScores
 from ._attention import Attention as Attention
+from ._attention import KeysAndValues as KeysAndValues
 from ._attention import SoftmaxScores as SoftmaxScores
 from ._balanced_assignment import balanced_assignment as balanced_assignment
 from ._batch_norm import AbstractSlotClassifier as AbstractSlotClassifier
@@ -14,6 +15,9 @@ from ._coded_lookup import CodedLookup as CodedLookup
 from ._controllers import AbstractController as AbstractController
 from ._controllers import FeedForwardController as FeedForwardController
 from ._controllers import LSTMController as LSTMController
+from ._decoder import Decoder as Decoder
+from ._decoder import DecoderBlock as DecoderBlock
+from ._decoder import DecoderCache as DecoderCache
 from ._dense import Dense as Dense
 from ._direction_kernels import DistanceKernel as DistanceKernel
 from ._direction_kernels import ProjectionKernel as ProjectionKernel
@@ -22,6 +26,8 @@ from ._dnc import DNC as DNC
 from ._dnc import DNCTrace as DNCTrace
 from ._embedding import Embedding as Embedding
 from ._encoder import Encoder as Encoder
+from ._encoder_decoder import EncoderDecoder as EncoderDecoder
+from ._encoder_decoder import Written as Written
 from ._expert_balance import AbstractBalance as AbstractBalance
 from ._expert_balance import EntropyBalance as EntropyBalance
 from ._expert_balance import ImportanceBalance as ImportanceBalance
@@ -78,6 +84,7 @@ from ._parameter_matching import matching_keys as matching_keys
 from ._parameter_matching import mixture_parameters as mixture_parameters
 from ._parameter_matching import product_key_parameters as product_key_parameters
 from ._positions import AbstractPositions as AbstractPositions
+from ._positions import ScaledPositions as ScaledPositions
 from ._positions import SinusoidalPositions as SinusoidalPositions
 from ._product_keys import ProductKeyMemory as ProductKeyMemory
 from ._product_keys import largest_sums as largest_sums

@@ -1,6 +1,7 @@
 """Attention of several heads, whose weights are a part of its own."""
 
 import abc
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -63,6 +64,13 @@ class SoftmaxScores(AbstractScores):
         return dropout(weights, self.dropout, key=key)
 
 
+class KeysAndValues(NamedTuple):
+    """What an attention looks up in its sources, and what it reads from them."""
+
+    keys: Float[Array, "heads batch sources head_width"]
+    values: Float[Array, "heads batch sources head_width"]
+
+
 class Attention(eqx.Module):
     """Queries of targets, keys and values of sources, weights between them, and what is read.
 
@@ -92,11 +100,26 @@ class Attention(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> tuple[Float[Array, "batch targets width"], Float[Array, "heads batch targets sources"]]:
         """What every target reads, and the weights; the arguments are those of `AbstractScores`."""
+        return self.read(targets, self.keys_and_values(sources), mask, at=at, key=key)
+
+    def keys_and_values(self, sources: Float[Array, "batch sources source_width"]) -> KeysAndValues:
+        """What is looked up in sources, and what is read from them."""
         # Cut before the heads are moved: the backward pass moves the parts three times as fast.
-        keys, values = map(self._by_head, jnp.split(self.key_value(sources), 2, axis=2))
+        return KeysAndValues(*map(self._by_head, jnp.split(self.key_value(sources), 2, axis=2)))
+
+    def read(
+        self,
+        targets: Float[Array, "batch targets width"],
+        sources: KeysAndValues,
+        mask: Bool[Array, "..."],
+        *,
+        at: Int[Array, "batch targets"] | None = None,
+        key: PRNGKeyArray | None = None,
+    ) -> tuple[Float[Array, "batch targets width"], Float[Array, "heads batch targets sources"]]:
+        """The attention, with keys and values that have been computed before."""
         queries = self._by_head(self.query(targets))
-        weights = self.scores(targets, queries, keys, mask, at=at, key=key)
-        read = jnp.einsum("hbij,hbjd->hbid", weights, values)
+        weights = self.scores(targets, queries, sources.keys, mask, at=at, key=key)
+        read = jnp.einsum("hbij,hbjd->hbid", weights, sources.values)
         return self.output(jnp.moveaxis(read, 0, 2).reshape(*targets.shape[:2], -1)), weights
 
     def _by_head(self, columns) -> Float[Array, "heads batch length head_width"]:

@@ -28,16 +28,34 @@ class AbstractPositions(eqx.Module):
 
     @abc.abstractmethod
     def __call__(
-        self, columns: Float[Array, "batch length width"]
+        self, columns: Float[Array, "batch length width"], first: int | Int[Array, ""] = 0
     ) -> Float[Array, "batch length width"]:
-        """The columns, marked by their positions."""
+        """The columns, marked by their positions, which are counted from `first` on."""
 
 
 class SinusoidalPositions(AbstractPositions):
     """Sinusoids are added to the columns."""
 
     def __call__(
-        self, columns: Float[Array, "batch length width"]
+        self, columns: Float[Array, "batch length width"], first: int | Int[Array, ""] = 0
     ) -> Float[Array, "batch length width"]:
         _, length, width = columns.shape
-        return columns + sinusoids(jnp.arange(length), width).astype(columns.dtype)
+        return columns + sinusoids(first + jnp.arange(length), width).astype(columns.dtype)
+
+
+class ScaledPositions(AbstractPositions):
+    """Sinusoids times one number are added to the columns times another.
+
+    How large both are against each other decides what a transformer learns: see
+    `recombine.models.specs.AbstractEmbeddingSpec`.
+    """
+
+    token_scale: float = eqx.field(static=True, default=1.0)
+    position_scale: float = eqx.field(static=True, default=1.0)
+
+    def __call__(
+        self, columns: Float[Array, "batch length width"], first: int | Int[Array, ""] = 0
+    ) -> Float[Array, "batch length width"]:
+        _, length, width = columns.shape
+        added = self.position_scale * sinusoids(first + jnp.arange(length), width)
+        return self.token_scale * columns + added.astype(columns.dtype)

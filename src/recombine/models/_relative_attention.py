@@ -1,5 +1,7 @@
 """Attention to positions: relative ones, or a gated mixture of relative and absolute ones."""
 
+from collections.abc import Callable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -29,8 +31,8 @@ def by_source(
 class RelativeScores(AbstractScores):
     """Transformer-XL: the softmax of s [(q_i + u) · k_j + (q_i + v) · W p_{j−i}].
 
-    p are sinusoids of the signed offset, s is one learned number. Dropout acts on the keys of the
-    content and of the positions.
+    p are sinusoids of the signed offset, s is one learned number, or stays 1/√head_width. Dropout
+    acts on the keys of the content and of the positions, and on the weights.
 
     With a gate, the positional key becomes W (r_i p_{j−i} + (1 − r_i) p_j), where r_i is one number
     per head, the sigmoid of a linear function of column i: a column chooses between relative and
@@ -43,9 +45,11 @@ class RelativeScores(AbstractScores):
     """u."""
     position_bias: Float[Array, "heads head_width"]
     """v."""
-    scale: Float[Array, ""]
+    scale: Float[Array, ""] | None
+    """s; None if it is not learned."""
     gate: Dense | None
     dropout: float = eqx.field(static=True)
+    weight_dropout: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -54,7 +58,10 @@ class RelativeScores(AbstractScores):
         *,
         head_width: int | None = None,
         gated: bool = False,
+        learned_scale: bool = True,
+        initializer: Callable[..., Array] = xavier_uniform,
         dropout: float = 0.0,
+        weight_dropout: float = 0.0,
         key: PRNGKeyArray,
     ):
         """**Arguments:**
@@ -62,16 +69,19 @@ class RelativeScores(AbstractScores):
         - `width`, `heads`: column width and heads of the attention.
         - `head_width`: numbers of a query; by default heads share the width of a column.
         - `gated`: mix relative with absolute positions.
+        - `learned_scale`: whether s is learned.
+        - `initializer`: how W starts: a function of its shape and a key.
         - `dropout`: the rate at which numbers of the keys are dropped.
+        - `weight_dropout`: the rate at which weights are dropped.
         """
         of_position, of_gate = jax.random.split(key)
         head_width = width // heads if head_width is None else head_width
-        self.position = xavier_uniform((width, heads * head_width), key=of_position)
+        self.position = initializer((width, heads * head_width), key=of_position)
         self.content_bias = jnp.zeros((heads, head_width))
         self.position_bias = jnp.zeros((heads, head_width))
-        self.scale = jnp.asarray(head_width**-0.5)
+        self.scale = jnp.asarray(head_width**-0.5) if learned_scale else None
         self.gate = Dense.uniform(width, heads, key=of_gate) if gated else None
-        self.dropout = dropout
+        self.dropout, self.weight_dropout = dropout, weight_dropout
 
     def __call__(
         self,
@@ -83,10 +93,11 @@ class RelativeScores(AbstractScores):
         at: Int[Array, "batch targets"] | None = None,
         key: PRNGKeyArray | None = None,
     ) -> Float[Array, "heads batch targets sources"]:
-        of_content, of_positions = split(key, 2)
-        queries, keys = queries * self.scale, dropout(keys, self.dropout, key=of_content)
+        of_content, of_positions, of_weights = split(key, 3)
+        scale = queries.shape[3] ** -0.5 if self.scale is None else self.scale
+        queries, keys = queries * scale, dropout(keys, self.dropout, key=of_content)
         content_query, position_query = (
-            queries + (bias * self.scale)[:, None, None]
+            queries + (bias * scale)[:, None, None]
             for bias in (self.content_bias, self.position_bias)
         )
         content = jnp.einsum("hbid,hbjd->hbij", content_query, keys)
@@ -108,4 +119,5 @@ class RelativeScores(AbstractScores):
         if self.gate is not None:
             gate = jnp.moveaxis(jax.nn.sigmoid(self.gate(targets)), 2, 0)[..., None]
             position = gate * position + (1 - gate) * by_offset[..., sources - 1 :]
-        return masked_softmax(content + position, mask)
+        weights = masked_softmax(content + position, mask)
+        return dropout(weights, self.weight_dropout, key=of_weights)

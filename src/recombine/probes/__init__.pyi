@@ -85,3 +85,12 @@ from ._symbol_representations import symbol_representations as symbol_representa
 from ._text_traces import ActiveChannels as ActiveChannels
 from ._text_traces import active_channels as active_channels
 from ._text_traces import text_traces as text_traces
+from ._training_log import GoodAndBad as GoodAndBad
+from ._training_log import SecondDescent as SecondDescent
+from ._training_log import crash as crash
+from ._training_log import early_stop as early_stop
+from ._training_log import good_and_bad as good_and_bad
+from ._training_log import second_descent as second_descent
+from ._training_log import steps_to_share as steps_to_share
+from ._translation import WrittenRight as WrittenRight
+from ._translation import written_right as written_right

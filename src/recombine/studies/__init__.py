@@ -49,6 +49,17 @@ STUDIES: dict[str, str] = {
     ),
     "gradient-resistance/language": "recombine.studies.gradient_resistance.language",
     "gradient-resistance/first-step": "recombine.studies.gradient_resistance.first_step",
+    "transformer-details/scan-length": "recombine.studies.transformer_details.scan_length",
+    "transformer-details/scales": "recombine.studies.transformer_details.scales",
+    "transformer-details/early-stopping": "recombine.studies.transformer_details.early_stopping",
+    "transformer-details/loss-and-accuracy": (
+        "recombine.studies.transformer_details.loss_and_accuracy"
+    ),
+    "transformer-details/variants": "recombine.studies.transformer_details.variants",
+    "transformer-details/double-descent": "recombine.studies.transformer_details.double_descent",
+    "transformer-details/convergence": "recombine.studies.transformer_details.convergence",
+    "transformer-details/batch-size": "recombine.studies.transformer_details.batch_size",
+    "transformer-details/sizes": "recombine.studies.transformer_details.sizes",
     "data-router/table-lookup": "recombine.studies.data_router.table_lookup",
     "data-router/parts": "recombine.studies.data_router.parts",
     "data-router/depth": "recombine.studies.data_router.depth",

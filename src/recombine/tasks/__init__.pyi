@@ -25,10 +25,13 @@ from ._labelled_sequences import LabelledSequences as LabelledSequences
 from ._labelled_sequences import joined as joined
 from ._list_ops import ListOps as ListOps
 from ._lookup_tables import LookupTables as LookupTables
+from ._mathematics import Mathematics as Mathematics
 from ._maze import Mazes as Mazes
 from ._modular_teacher import ModularTeacher as ModularTeacher
 from ._paired_images import PairBatch as PairBatch
 from ._paired_images import PairedImages as PairedImages
+from ._pcfg_functions import pcfg_value as pcfg_value
+from ._pcfg_set import PCFGSet as PCFGSet
 from ._preference_grid import PreferenceGrid as PreferenceGrid
 from ._quadrant_toy import QuadrantBatch as QuadrantBatch
 from ._quadrant_toy import QuadrantToy as QuadrantToy
@@ -42,6 +45,7 @@ from ._scan_language import SCAN_WORDS as SCAN_WORDS
 from ._scan_language import scan_commands as scan_commands
 from ._scan_splits import ScanSplit as ScanSplit
 from ._scan_splits import add_primitive_split as add_primitive_split
+from ._scan_splits import length_resplit as length_resplit
 from ._scan_splits import length_split as length_split
 from ._scan_splits import simple_split as simple_split
 from ._sequences import SequenceBatch as SequenceBatch
@@ -59,4 +63,12 @@ from ._table_lookup import TableLookup as TableLookup
 from ._table_lookup_patterns import TableLookupPatterns as TableLookupPatterns
 from ._task import AbstractTask as AbstractTask
 from ._task_sets import TaskSets as TaskSets
+from ._translations import Translations as Translations
+from ._translations import characters_of as characters_of
+from ._translations import first_pairs as first_pairs
+from ._translations import joined_pairs as joined_pairs
+from ._translations import length_buckets as length_buckets
+from ._translations import spaced as spaced
+from ._translations import trimmed as trimmed
+from ._translations import words_of as words_of
 from ._xor import XorTask as XorTask

@@ -88,7 +88,7 @@ class LabelledSequences(eqx.Module):
         Which lengths share a set is chosen so that all sets together have the least padding. A
         batch comes from one set, which is drawn in proportion to its size. Cannot be compiled.
         """
-        ends = _least_padding(np.bincount(np.asarray(self.lengths)), count)
+        ends = least_padding(np.bincount(np.asarray(self.lengths)), count)
         return tuple(self.of_lengths(start + 1, end) for start, end in pairwise([-1, *ends]))
 
     def _with(
@@ -117,7 +117,7 @@ def _sized(tokens: np.ndarray, length: int) -> np.ndarray:
     return np.pad(tokens, ((0, 0), (0, max(length - tokens.shape[1], 0))))[:, :length]
 
 
-def _least_padding(counts: Int[ArrayLike, " longest"], buckets: int) -> list[int]:
+def least_padding(counts: Int[ArrayLike, " longest"], buckets: int) -> list[int]:
     """The longest length of each bucket, with the least padding: a dynamic programme."""
     counts = np.asarray(counts)
     if buckets < 1:

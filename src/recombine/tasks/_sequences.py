@@ -52,8 +52,7 @@ class Vocabulary:
             rows = [[number[word] for word in sentence.split()] for sentence in sentences]
         except KeyError as error:
             word = error.args[0]
-            nearest = "".join(get_close_matches(word, self.words, 1, 0))
-            raise ValueError(f"the vocabulary lacks {word!r}; its nearest is {nearest!r}") from None
+            raise ValueError(f"the vocabulary lacks {word!r}; {self.nearest(word)}") from None
         lengths = np.fromiter(map(len, rows), np.int32, len(rows)) + np.int32(1)
         longest = int(lengths.max(initial=1))
         width = longest if width is None else width
@@ -64,6 +63,10 @@ class Vocabulary:
         tokens = np.zeros((len(rows), width), np.int32)
         tokens[np.arange(width) < lengths[:, None] - 1] = [i for row in rows for i in row]
         return tokens, lengths
+
+    def nearest(self, word: str) -> str:
+        """What may have been meant by a word that is unknown, to end a message."""
+        return f"its nearest is {''.join(get_close_matches(word, self.words, 1, 0))!r}"
 
     def decode(self, tokens: Int[Array | np.ndarray, "sentences width"]) -> list[str]:
         """The sentences of rows of numbers, each up to its first end symbol."""

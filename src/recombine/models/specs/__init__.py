@@ -13,6 +13,17 @@ from ._blocks import BlockParts as BlockParts
 from ._blocks import CopyGateSpec as CopyGateSpec
 from ._blocks import PostNormSpec as PostNormSpec
 from ._blocks import PreNormSpec as PreNormSpec
+from ._embeddings import AbstractEmbeddingSpec as AbstractEmbeddingSpec
+from ._embeddings import NoPositionsSpec as NoPositionsSpec
+from ._embeddings import NoScalingSpec as NoScalingSpec
+from ._embeddings import PEDSpec as PEDSpec
+from ._embeddings import TEUSpec as TEUSpec
+from ._encoder_decoders import AbstractEncoderDecoderSpec as AbstractEncoderDecoderSpec
+from ._encoder_decoders import EncoderDecoderSpec as EncoderDecoderSpec
+from ._encoder_decoders import RelativeEncoderDecoderSpec as RelativeEncoderDecoderSpec
+from ._encoder_decoders import RelativeUniversalSpec as RelativeUniversalSpec
+from ._encoder_decoders import TranslationSizes as TranslationSizes
+from ._encoder_decoders import UniversalSpec as UniversalSpec
 from ._encoders import AbstractEncoderSpec as AbstractEncoderSpec
 from ._encoders import CTLPPNDRSpec as CTLPPNDRSpec
 from ._encoders import CTLPPTransformerSpec as CTLPPTransformerSpec
@@ -45,6 +56,7 @@ from ._projections import AbstractProjectionsSpec as AbstractProjectionsSpec
 from ._projections import DepthScaledProjectionsSpec as DepthScaledProjectionsSpec
 from ._projections import HeadwiseProjectionsSpec as HeadwiseProjectionsSpec
 from ._projections import ProjectionsSpec as ProjectionsSpec
+from ._projections import PyTorchProjectionsSpec as PyTorchProjectionsSpec
 from ._recurrent import BiLSTMSpec as BiLSTMSpec
 from ._recurrent import DNCSpec as DNCSpec
 from ._recurrent import LSTMSpec as LSTMSpec

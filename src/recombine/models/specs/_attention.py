@@ -2,7 +2,7 @@
 
 import abc
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..._ranges import Fraction, check_ranges
 from ..._spec import AbstractSpec
@@ -47,24 +47,35 @@ class RelativeAttentionSpec(AbstractAttentionSpec):
 
     gated: bool = False
     """Mix relative with absolute positions, as every column sees fit (Appendix D.2)."""
+    learned_scale: bool = True
+    """Learn the number by which logits are multiplied, or keep 1/√head_width."""
+    init: Literal["xavier", "pytorch"] = "xavier"
+    """How the map from sinusoids to keys starts."""
     dropout: Fraction = 0.1
     """Dropout of the keys, of content and of positions."""
+    weight_dropout: Fraction = 0.0
+    """Dropout of the weights."""
     depth_scaled: bool = False
     """Start the keys of positions as normal numbers that deviate by √(2 / (layers · width)), rather
-    than as Xavier's."""
+    than as `init` says."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
 
     def build(self, sizes: LayerSizes, key: Any) -> "AbstractScores":
+        from functools import partial
+
         import equinox as eqx
 
-        from .._initializers import rescaled_normal
+        from .._initializers import fan_in_uniform, rescaled_normal, xavier_uniform
         from .._relative_attention import RelativeScores
 
+        pytorch = partial(fan_in_uniform, inputs=sizes.width)
+        initializers: dict[str, Any] = {"xavier": xavier_uniform, "pytorch": pytorch}
         made = RelativeScores(
             sizes.width, sizes.heads, head_width=sizes.head_width, gated=self.gated,
-            dropout=self.dropout, key=key,
+            learned_scale=self.learned_scale, initializer=initializers[self.init],
+            dropout=self.dropout, weight_dropout=self.weight_dropout, key=key,
         )  # fmt: skip
         if not self.depth_scaled:
             return made

@@ -44,6 +44,29 @@ class ProjectionsSpec(AbstractProjectionsSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PyTorchProjectionsSpec(AbstractProjectionsSpec):
+    """Maps without biases that start as the layers of PyTorch do, uniform on ±1/√inputs.
+
+    So start those of relative attention in the published code of chapter 4, whose own
+    initialisation is never called.
+    """
+
+    name: ClassVar[str] = "pytorch"
+
+    def build(self, sizes: LayerSizes, key: Any) -> "tuple[Dense, Dense, Dense]":
+        import jax
+
+        from .._dense import Dense
+
+        d, (query, key_value, output) = sizes.width, jax.random.split(key, 3)
+        return (
+            Dense.uniform(d, d, biases=False, key=query),
+            Dense.uniform(d, 2 * d, biases=False, key=key_value),
+            Dense.uniform(d, d, biases=False, key=output),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class HeadwiseProjectionsSpec(AbstractProjectionsSpec):
     """Maps whose fans are those of a single head, as in the published geometric attention.
 
