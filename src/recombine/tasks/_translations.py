@@ -98,10 +98,10 @@ class Translations:
             for given, found in zip((words, symbols), seen, strict=True)
         )
         parts = {}
-        for part, found in tokens.items():
+        for part, numbered in tokens.items():
             columns: Any = (
-                *_numbered(part, "input", [pair[0] for pair in found], words),
-                *_numbered(part, "output", [pair[1] for pair in found], symbols),
+                *_numbered(part, "input", [pair[0] for pair in numbered], words),
+                *_numbered(part, "output", [pair[1] for pair in numbered], symbols),
             )
             parts[part] = SequenceBatch(*columns)
         named = {part: tuple(of_part) for part, of_part in (kinds or {}).items()}
