@@ -10,6 +10,7 @@ import numpy as np
 from rows import Table
 
 from recombine import models, tasks
+from recombine.models import specs
 
 KEY = jax.random.key(0)
 ITEMS = 4
@@ -41,6 +42,15 @@ def numbers(*shape):
 def classified(network):
     """A network with running statistics, read with those that it starts from."""
     return Row(network, lambda m: squared(m(numbers(4, 12), m.initial())[0]))
+
+
+def token_transducer():
+    """A table of embeddings in front of layers of LSTMs; every token is read."""
+    sizes = specs.TransducerSizes(inputs=2, outputs=4)
+    inner = specs.LSTMTransducerSpec(units=3).build(sizes, KEY)
+    network = models.TokenTransducer(models.Embedding(numbers(4, 2)), inner)
+    tokens, lengths = jnp.array([[0, 1, 2], [2, 1, 0]]), jnp.array([3, 2])
+    return Row(network, lambda m: squared(m(tokens, lengths)))
 
 
 def routed(network):
@@ -111,6 +121,7 @@ ROWS = Table(
         "RoutingNetwork": lambda: routed(
             models.RoutingNetwork.orthogonal(0.5, num_domains=3, width=8, key=KEY)
         ),
+        "TokenTransducer": token_transducer,
         "Seq2Seq": lambda: Row(
             models.Seq2Seq(4, 3, embedding=2, units=4, output_embedding=2, key=KEY),
             lambda m: squared(m(*SENTENCES)),

@@ -94,6 +94,15 @@ def translator(spec):
     return Row(network, lambda m: squared(m(inputs, input_lengths, outputs, lengths)))
 
 
+def transducer(spec):
+    """A network that writes at every step."""
+    inner = {f.name: small(getattr(spec, f.name)) for f in dataclasses.fields(spec)
+             if is_spec(getattr(spec, f.name))}  # fmt: skip
+    spec = dataclasses.replace(spec, **inner)
+    network = drawn(spec.build, specs.TransducerSizes(inputs=3, outputs=4))
+    return Row(network, lambda m: squared(m(numbers(2, 5, 3), LENGTHS)))
+
+
 def encoder(**part):
     """A network in which one part is that of a spec."""
     return sequence_network(small(dataclasses.replace(specs.TransformerSpec(), **part)))
@@ -103,6 +112,9 @@ KINDS = {
     specs.AbstractAttentionSpec: lambda spec: encoder(attention=spec),
     specs.AbstractBalanceSpec: lambda spec: router(balance=spec),
     specs.AbstractBlockSpec: lambda spec: encoder(block=spec),
+    specs.AbstractControllerSpec: lambda spec: transducer(
+        dataclasses.replace(small(specs.MemorySpec()), controller=spec)
+    ),
     specs.AbstractEmbeddingSpec: lambda spec: translator(
         small(dataclasses.replace(specs.UniversalSpec(), embedding=spec))
     ),
@@ -114,6 +126,7 @@ KINDS = {
     specs.AbstractProjectionsSpec: lambda spec: encoder(projections=spec),
     specs.AbstractSelectionSpec: lambda spec: router(selection=spec),
     specs.AbstractSequenceSpec: sequence_network,
+    specs.AbstractTransducerSpec: transducer,
     specs.HaltingSpec: lambda spec: encoder(halting=spec),
 }
 """For each kind of spec, the row of one of them. A new kind adds a row."""

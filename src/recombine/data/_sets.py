@@ -205,7 +205,7 @@ _ALL = (
         "and to test",
         "CC BY 3.0",
         tuple(File(f"en-{name}", size, sha256) for name, size, sha256 in FILES),
-        (Web("http://www.thespermwhale.com/jaseweston/babi/", ("tasks_1-20_v1-2.tar.gz",)),),
+        (Web("https://s3.amazonaws.com/text-datasets/", ("babi_tasks_1-20_v1-2.tar.gz",)),),
     ),
     DataSet(
         "cogs",
