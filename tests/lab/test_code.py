@@ -73,7 +73,7 @@ EDITS = {
         "models/specs/_positions.py", "sinusoids", "waves", set(),
     ),
     "a default of a setting": (
-        "models/specs/_attention.py", "dropout: float = 0.1", "dropout: float = 0.2", set(),
+        "models/specs/_attention.py", "dropout: Fraction = 0.1", "dropout: Fraction = 0.2", set(),
     ),
     "a comment": (
         "models/_norms.py", "        x = x - x", "        # Nothing.\n        x = x - x", set(),

@@ -19,7 +19,11 @@ from recombine.lab.ray_engine import RAY_SETTINGS, RayEngine
 from recombine.lab.run import execute, plan
 
 # Ray leaves sockets and files of its log to the interpreter's end.
-pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "default::ResourceWarning", "default::FutureWarning",
+    # Ray starts its processes by a fork, also where other tests have loaded JAX.
+    "ignore:os.fork:RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
+)  # fmt: skip
 
 WALK = str(Path(__file__).parent / "walk_study.py")
 LOOK = str(Path(__file__).parent / "look_study.py")

@@ -11,7 +11,7 @@ import pytest
 from made_up import judged, results
 
 from recombine import models, tasks
-from recombine.lab import Recorder
+from recombine.lab import Recorder, UserError
 from recombine.lab.registry import load
 from recombine.studies.gradient_resistance import (
     linear_trial,
@@ -20,7 +20,7 @@ from recombine.studies.gradient_resistance import (
     toy_trial,
 )
 from recombine.studies.gradient_resistance import toy as toy_study
-from recombine.studies.gradient_resistance.toy_training import SHOWN, Config
+from recombine.studies.gradient_resistance.toy_training import SHOWN
 
 TOY, LINEAR = "gradient-resistance/toy", "gradient-resistance/linear-counterpoint"
 STEPS = np.array(SHOWN, float)
@@ -124,8 +124,8 @@ def test_disagreement_is_the_mean_over_pairs_of_seeds():
 
 @pytest.mark.parametrize(("field", "value"), [("outputs", 3), ("steps", 0)])
 def test_settings_of_the_toy_that_make_no_sense_are_refused(field, value):
-    with pytest.raises(ValueError, match=f"{field}={value}"):
-        Config(**{field: value})
+    with pytest.raises(UserError, match=f"{field}={value}"):
+        toy_study.study.cases("smoke", {field: value})
 
 
 # The linear counterpoint

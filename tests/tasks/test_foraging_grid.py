@@ -178,7 +178,8 @@ def test_demonstrations_are_greedy_walks_that_collect_what_they_step_on(shown, t
         for t in range(8):
             bits = int(walks.remaining[n, t] @ (1 << np.arange(4)))
             Q = walks.values[n, t]
-            np.testing.assert_array_equal(Q, tables[n, walks.cell[n, t], bits])
+            # Two compiled programs may round differently.
+            np.testing.assert_allclose(Q, tables[n, walks.cell[n, t], bits], rtol=1e-5, atol=1e-6)
             assert walks.action[n, t] == np.argmax(Q)
             # It terminates exactly where nothing is to be gained any more.
             assert (walks.action[n, t] == 0) == (Q.max() == 0)

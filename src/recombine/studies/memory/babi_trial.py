@@ -43,8 +43,7 @@ class Config(BitmapConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_intervals(self.steps, every=self.every)
-        unknown = [task for task in self.tasks if task not in tasks.BABI_TASKS]
-        if unknown or not self.tasks:
+        if not self.tasks or not set(self.tasks) <= set(range(1, 21)):
             raise ValueError(f"tasks={self.tasks} are not numbers from 1 to 20")
 
 
