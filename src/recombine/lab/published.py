@@ -26,8 +26,8 @@ from .settings import canonical
 from .store import Settings, Store
 from .study import Study
 
-DIGITS = 9
-"""Significant digits of metrics."""
+EXACT_NUMBERS = 100_000
+"""Curves and arrays of one name with more numbers than these are kept in 32 bits."""
 
 
 @cache
@@ -151,7 +151,7 @@ def _write(study: Study, results: Results, provenance: list[dict[str, Any]], to:
                 "condition": places[canonical(r.config)],
                 "seed": r.seed,
                 "seconds": round(r.seconds, 1),
-                "metrics": {k: float(f"{v:.{DIGITS}g}") for k, v in r.metrics.items()},
+                "metrics": r.metrics,
             }
             for r in results.records
         ],
@@ -231,11 +231,11 @@ class _Read:
                 values = [by_trial[t] for t in trials]
                 if kind == "curve":
                     content[f"{place}x"] = values[0][0]
-                    content[f"{place}y"] = np.stack([y for _, y in values]).astype(np.float32)
-                else:
-                    stacked = np.stack(values)
-                    small = np.float32 if stacked.dtype == np.float64 else stacked.dtype
-                    content[f"{place}y"] = stacked.astype(small)
+                    values = [y for _, y in values]
+                stacked = np.stack(values)
+                if stacked.dtype == np.float64 and stacked.size > EXACT_NUMBERS:
+                    stacked = stacked.astype(np.float32)
+                content[f"{place}y"] = stacked
         return index, content
 
 
