@@ -253,6 +253,27 @@ def test_a_page_shows_failed_trials_and_changed_settings(site):
     assert "rate 0.5 (set by the user) 0.1" in text
 
 
+def test_statements_of_a_claim_are_rows_of_one_table():
+    told = {
+        "seeds": 3,
+        "a > 0": {"mean": 1.5, "95 % interval": {"at least": 0.5}, "n": 3, "verdict": "holds"},
+        "b in [0, 1]": {
+            "value": 0.9, "95 % interval": [0.5, 1.25], "n": 3, "verdict": "undecided",
+            "seeds needed": 9,
+        },
+        "c < 1, every seed": {"largest": 0.25, "n": 3, "verdict": "holds"},
+    }  # fmt: skip
+    found = _text.evidence(_text.statements(told))
+    assert found.header == ["found", "interval", "n", "", "seeds needed"]
+    assert found.rows == [
+        ("a > 0", ["1.5", "at least 0.5", "3", "holds", ""]),
+        ("b in [0, 1]", ["0.9", "0.5 to 1.25", "3", "undecided", "9"]),
+        ("c < 1, every seed", ["0.25", "", "3", "holds", ""]),
+    ]
+    with_more = _text.evidence(_text.statements(told | {"IID": 0.5}))
+    assert [name for name, _ in with_more.pairs] == ["IID", "statements"]
+
+
 def test_notes_are_rendered_below_the_pages_own_headings(site):
     source = page(site, "first").source
     assert "<h3>What differs</h3>" in source

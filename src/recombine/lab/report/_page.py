@@ -12,7 +12,7 @@ from ..settings import canonical, described, from_plain, without_folders
 from ..store import Failure, Settings, Store
 from ..study import Claim, Figure, Study, in_words
 from . import _plotly
-from ._text import Evidence, evidence, value
+from ._text import Evidence, evidence, statements, value
 from ._thumbnail import thumbnail
 
 VERDICTS = ("holds", "fails", "undecided")
@@ -131,7 +131,7 @@ def _judged(claim: Claim, study: Study, results: Results) -> Judged:
     verdict = judge(claim, study.name, results)
     rest = dict(verdict.evidence)
     reason = str(rest.pop("reason", "")) if verdict.verdict == "undecided" else ""
-    return Judged(claim, verdict, reason, evidence(rest))
+    return Judged(claim, verdict, reason, evidence(statements(rest)))
 
 
 def _drawing(figure: Figure, results: Results) -> Drawing:

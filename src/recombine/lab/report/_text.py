@@ -91,6 +91,24 @@ def evidence(thing: Any) -> Evidence:
     return Evidence(text=value(thing))
 
 
+def statements(evidence: dict[str, Any]) -> dict[str, Any]:
+    """Evidence in which the statements of a claim are records with the same fields."""
+    found = {k: v for k, v in evidence.items() if isinstance(v, dict) and "verdict" in v}
+    waits = any("seeds needed" in v for v in found.values())
+    rows = {}
+    for name, one in found.items():
+        number, *_ = one.values()
+        interval = next((v for k, v in one.items() if k.endswith("interval")), "")
+        if isinstance(interval, dict):
+            interval = "; ".join(f"{side} {value(limit)}" for side, limit in interval.items())
+        elif interval:
+            interval = " to ".join(map(value, interval))
+        row = {"found": number, "interval": interval, "n": one.get("n", ""), "": one["verdict"]}
+        rows[name] = row | ({"seeds needed": one.get("seeds needed", "")} if waits else {})
+    rest = {k: v for k, v in evidence.items() if k not in found and k != "seeds"}
+    return rows if not rest else rest | ({"statements": rows} if rows else {})
+
+
 def _is_table(things: Any) -> bool:
     """Whether these are records with the same fields and plain values."""
     things = list(things)
