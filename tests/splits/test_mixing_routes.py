@@ -75,7 +75,7 @@ def tracked(monkeypatch):
 
 
 @given(masks, st.floats(0.05, 0.6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_tracked_modes_make_the_plain_choices_in_small_masks(mask, gap):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_mixing_routes, "_MOST_DECOMPOSED", 0)
