@@ -22,7 +22,8 @@ from recombine.lab.run import execute, plan
 pytestmark = pytest.mark.filterwarnings(
     "default::ResourceWarning", "default::FutureWarning",
     # Ray starts its processes by a fork, also where other tests have loaded JAX.
-    "ignore:os.fork:RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore:os.fork:RuntimeWarning",
+    "ignore:Exception ignored in. <function _at_fork:pytest.PytestUnraisableExceptionWarning",
 )  # fmt: skip
 
 WALK = str(Path(__file__).parent / "walk_study.py")
