@@ -1,0 +1,85 @@
+"""The command line: parses, calls the lab, prints.
+
+A command is a function in a module of its own, and one line in `COMMANDS`.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from recombine import __version__
+
+from ._claims import claims
+from ._data import get_data, list_data
+from ._export import export
+from ._report import report
+from ._run import run
+from ._show import show
+from ._studies import studies
+
+COMMANDS: tuple[Callable[..., None], ...] = (studies, show, run, claims, report, export)
+DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": list_data, "get": get_data}
+# The base of all usage errors; typer does not export it, and brings a click of its own.
+CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="recombine",
+    help="A workbench for compositional generalization: run published studies, check their claims.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+data_app = typer.Typer(
+    name="data",
+    help="Real data sets: list and download them.",
+    no_args_is_help=True,
+)
+for command in COMMANDS:
+    app.command()(command)
+for name, data_command in DATA_COMMANDS.items():
+    data_app.command(name)(data_command)
+app.add_typer(data_app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"recombine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _recombine(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """The program `recombine`. A user's mistake is one line on standard error and exit code 2."""
+    import sqlite3
+
+    from recombine.lab.errors import UserError
+
+    try:
+        code = app(standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        code = 130
+    except CLICK_EXCEPTION as error:
+        if message := " ".join(error.format_message().split()):  # empty after --help
+            print(f"recombine: {message}", file=sys.stderr)
+        code = 2
+    except UserError as error:
+        print(f"recombine: {error}", file=sys.stderr)
+        code = 2
+    except sqlite3.DatabaseError as error:
+        print(f"recombine: the store cannot be used ({error})", file=sys.stderr)
+        code = 2
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        code = 0
+    sys.exit(code)

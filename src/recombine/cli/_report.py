@@ -1,0 +1,31 @@
+"""`recombine report`: writes a site of results."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ._options import DEFAULT_STORE, LoadOption, StoreOption
+
+
+def report(
+    store: StoreOption = DEFAULT_STORE,
+    out: Annotated[Path, typer.Option(help="The folder for the site.")] = Path("recombine-report"),
+    files: LoadOption = None,
+) -> None:
+    """Write a self-contained HTML site of everything in the store, with interactive figures."""
+    from recombine.lab.report import write_report
+    from recombine.lab.store import Store
+
+    left_out: list[str] = []
+
+    def note(reference: str, reason: str) -> None:
+        left_out.append(reference)
+        print(f"recombine: not shown: {reference}: {reason}", file=sys.stderr)
+
+    with Store.open(store) as opened:
+        index = write_report(opened, out, note, files or [])
+    print(f"report: {index}")
+    if left_out:
+        raise typer.Exit(1)
