@@ -26,6 +26,7 @@ def test_bits_are_counted_where_an_answer_is_due():
     right, wrong = np.log1p(np.exp(-1.0)), np.log1p(np.exp(1.0))
     # 16 bits of 8 rows count: 5 of them, wrong ones of the first row and the one above.
     np.testing.assert_allclose(found.loss, (11 * right + 5 * wrong) / 2, rtol=1e-6)
+    np.testing.assert_allclose(found.guessed, 4 * np.log(2), rtol=1e-6)
 
 
 def test_inputs_are_shown_as_plus_and_minus_one():

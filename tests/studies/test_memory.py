@@ -156,10 +156,10 @@ def test_variants_are_called_as_in_the_thesis():
         assert [spec["masks"], spec["empties"], spec["sharpens"]] == [l in letters_ for l in "MDS"]
 
 
-def test_half_time_is_the_first_step_at_half_of_the_loss():
+def test_half_time_is_the_first_step_at_half_of_the_loss_of_guessing():
     steps = np.array([0, 10, 20, 30])
-    assert half_time(steps, np.array([10.0, 6.0, 5.0, 7.0])) == 20
-    assert half_time(steps, np.array([10.0, 9.0, 9.0, 8.0])) == 30
+    assert half_time(steps, np.array([30.0, 6.0, 5.0, 7.0]), 10.0) == 20
+    assert half_time(steps, np.array([30.0, 9.0, 9.0, 8.0]), 10.0) == 30
 
 
 def test_stories_of_training_and_test_are_not_the_same():

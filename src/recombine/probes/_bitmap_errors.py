@@ -24,6 +24,9 @@ class BitmapErrors(NamedTuple):
     """The share of sequences without a wrong bit."""
     by_part: Float[Array, " parts"]
     """The share of wrong bits in the answers of every part, such as a repeat; NaN without any."""
+    guessed: Float[Array, ""]
+    """The loss of a network that guesses the bits of answers and writes nothing else: ln 2 per
+    bit."""
 
 
 def bitmap_errors(
@@ -50,6 +53,7 @@ def bitmap_errors(
         misses.sum() / jnp.maximum(due.sum() * width, 1),
         (misses.sum(axis=1) == 0).mean(),
         by_part,
+        due.sum() * width * jnp.log(2) / len(logits),
     )
 
 

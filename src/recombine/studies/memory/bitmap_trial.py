@@ -94,11 +94,12 @@ def learn(config: BitmapConfig, task: Any, key: Any, recorder: Recorder) -> Lear
     last = max(1, round(LAST * (len(losses) - 1)))
     recorder.metric("final_loss", losses[-last:].mean())
     recorder.metric("mean_loss", losses[1:].mean() if len(losses) > 1 else losses[0])
-    recorder.metric("half_time", half_time(steps, losses))
     test = eqx.filter_jit(drawn)(task, config.evaluated, of_test)
     errors = eqx.filter_jit(probes.bitmap_errors)(state.model, test)
     for name in ("loss", "bits", "whole"):
         recorder.metric(f"test_{name}", getattr(errors, name))
+    recorder.metric("guessed_loss", errors.guessed)
+    recorder.metric("half_time", half_time(steps, losses, errors.guessed))
     report_parts(recorder, "by_part", errors.by_part)
     return Learned(state.model, test, later)
 
@@ -113,12 +114,12 @@ def drawn(task: Any, size: int, key: Any) -> Any:
     return jax.tree.map(lambda x: x.reshape(groups * per, *x.shape[2:]), batches)
 
 
-def half_time(steps: np.ndarray, losses: np.ndarray) -> float:
-    """The first step at which the loss is at most half of that of the untrained network.
+def half_time(steps: np.ndarray, losses: np.ndarray, guessed: float) -> float:
+    """The first step at which the loss is at most half of that of guessing.
 
     The last step, if it never is.
     """
-    low = np.flatnonzero(losses <= losses[0] / 2)
+    low = np.flatnonzero(losses <= guessed / 2)
     return float(steps[low[0]] if len(low) else steps[-1])
 
 

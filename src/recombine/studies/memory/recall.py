@@ -106,7 +106,7 @@ study = Study(
         ),
         Claim(
             "masks-learn-sooner",
-            "With masks half of the untrained loss is reached in fewer updates.",
+            "With masks half of the loss of guessing is reached in fewer updates.",
             "Figure 2.2a",
             all_of(
                 paired("half_time", variant(letters), variant(with_mask(letters))) > 0
