@@ -5,6 +5,7 @@ import numpy as np
 from recombine.lab import (
     Claim,
     Figure,
+    Missing,
     Preset,
     Quantity,
     Results,
@@ -29,6 +30,7 @@ ERRORS = 3
 """Number of standard errors within which a simulation confirms a number."""
 MEASURED = {"A": (0.384, 0.356, 0.347, 0.346), "B": (0.159, 0.051, 0.017, 0.005)}
 """Ratios that an independent implementation found for batches of 10² to 10⁵."""
+MEASURED_BATCHES = [100, 1000, 10_000, 100_000]
 MEASURED_ON = 50
 """Number of initialisations behind the known ratios."""
 ROUNDED = 0.0005
@@ -81,6 +83,8 @@ def exponent(results: Results) -> float:
 def distance_of_ratios(results: Results) -> list[np.ndarray]:
     """Distances of mean ratios from known ones, beyond rounding, in standard errors."""
     off = []
+    if (found := batches(results).tolist()) != MEASURED_BATCHES:
+        raise Missing(f"ratios are known for batches of {MEASURED_BATCHES}, not of {found}")
     for setting, known in MEASURED.items():
         found = ratios(results, setting)
         error = found.std(axis=1, ddof=1) * (1 / found.shape[1] + 1 / MEASURED_ON) ** 0.5

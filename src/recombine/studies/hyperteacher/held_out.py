@@ -5,7 +5,6 @@ import numpy as np
 from recombine.lab import (
     Claim,
     Figure,
-    Quantity,
     Results,
     Source,
     Study,
@@ -14,7 +13,6 @@ from recombine.lab import (
     for_all,
     grid,
     mean,
-    per_seed,
     statistic,
 )
 
@@ -23,20 +21,16 @@ from . import DOCUMENT
 from .trial import PAPER_SETTINGS, SMOKE_SETTINGS, Config, mini_preset, paper_preset, trial
 
 
-def drop(M: int) -> Quantity:
+def drop(results: Results) -> np.ndarray:
     """Accuracy on held-out combinations with the fewest held out, minus that with the most."""
-
-    def read(results: Results) -> np.ndarray:
-        _, accuracy = along(results.where(M=M), "ood_accuracy", "held_out")
-        return accuracy[0] - accuracy[-1]
-
-    return per_seed(read, f"drop, M={M}")
+    _, accuracy = along(results, "ood_accuracy", "held_out")
+    return accuracy[0] - accuracy[-1]
 
 
 def gained_by_modules(results: Results) -> np.ndarray:
     """The drop with the fewest modules, minus that with the most."""
-    fewest, *_, most = results.values("M")
-    return drop(fewest)(results) - drop(most)(results)
+    _, drops = along(results, drop, "M")
+    return drops[0] - drops[-1]
 
 
 def spread(results: Results) -> float:
@@ -89,7 +83,7 @@ study = Study(
             "falls",
             "Accuracy on held-out combinations falls as more of them are held out.",
             "Figure A5",
-            for_all("M", lambda M: mean(drop(M)) > 0),
+            for_all("M", lambda M: mean(drop, f"drop, M={M}", M=M) > 0),
         ),
         Claim(
             "falls-less-with-more-modules",

@@ -1,7 +1,5 @@
 """Figures A3 and A11: how many tasks must be met, and how many combinations are there?"""
 
-from itertools import pairwise
-
 import numpy as np
 
 from recombine import probes, splits
@@ -11,6 +9,7 @@ from recombine.lab import (
     Results,
     Source,
     Study,
+    along,
     every_seed,
     figures,
     for_all,
@@ -39,9 +38,8 @@ def least_growth(results: Results) -> np.ndarray:
     """The least growth of the tasks that the linear hypernetwork needs from one M to the next."""
     growth = []
     for K in results.values("K"):
-        runs = results.where(model=LINEAR, K=K)
-        needed = [tasks_needed(runs, M=M) for M in runs.values("M")]
-        growth += [more - fewer for fewer, more in pairwise(needed)]
+        _, needed = along(results.where(model=LINEAR, K=K), tasks_needed, "M")
+        growth += list(np.diff(needed, axis=0))
     return np.min(growth, axis=0)  # NaN, and so not positive, where 90 % are not reached
 
 
