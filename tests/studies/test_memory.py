@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from made_up import judged, results
 
+from recombine import tasks
 from recombine.studies.memory.babi_trial import Config as StoryConfig
 from recombine.studies.memory.babi_trial import stories_of
 from recombine.studies.memory.bitmap_trial import half_time
+from recombine.studies.memory.coverage import COVERAGE, added, lookup_coverage
 from recombine.studies.memory.lengths import Config as LengthConfig
 from recombine.studies.memory.variants import VARIANTS, networks_in, title, variant
 
@@ -143,6 +145,34 @@ def test_claims_on_mechanisms_hold_and_fail():
         "memory/subspace", lambda c, s: {"answer_change": 0.05 * (c.optimizer == "sgd")}
     )
     assert {judged(study, found, c.name).verdict for c in study.claims} == {"fails"}
+
+
+@pytest.mark.parametrize(("wrong", "verdict"), [(0.0, "holds"), (1.0, "fails")])
+def test_coverage_is_judged_by_what_was_counted(wrong, verdict):
+    study, found = results(
+        "memory/coverage", lambda c, s: {"wrong_sums": wrong, "miscounted": wrong}
+    )
+    assert {judged(study, found, c.name).verdict for c in study.claims} == {verdict}
+
+
+def test_coverage_counts_items_of_every_size():
+    found = COVERAGE["scan-length"]()
+    assert found.covered.sum() == 16_990
+    assert found.total.sum() == 20_910
+    task = tasks.TableLookup(symbols=4, functions=3, alone=1, longest=3)
+    sets = task.sets(train=30, iid=5, tests=5, repeats=2)
+    found = lookup_coverage(task, sets["train"])
+    np.testing.assert_array_equal(found.sizes, [1, 2, 3, 4])
+    assert found.covered[0] == 4 * 3  # every composed function alone on every symbol
+    assert found.covered[1:3].sum() == 30
+    np.testing.assert_array_equal(found.total, [12, 36, 108, 324])
+    assert found.miscounted == 0
+
+
+def test_sums_are_the_same_in_one_step_and_in_many():
+    fused, stepwise = added(3, 4)
+    assert fused[2, 2, 1, 2] == 7 % 3
+    np.testing.assert_array_equal(fused, stepwise)
 
 
 def test_variants_are_called_as_in_the_thesis():

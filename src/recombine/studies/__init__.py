@@ -84,5 +84,6 @@ STUDIES: dict[str, str] = {
     "memory/copy": "recombine.studies.memory.copy",
     "memory/lengths": "recombine.studies.memory.lengths",
     "memory/babi": "recombine.studies.memory.babi",
+    "memory/coverage": "recombine.studies.memory.coverage",
     "memory/subspace": "recombine.studies.memory.subspace",
 }
