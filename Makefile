@@ -44,6 +44,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/meta_learning.py
 	$(BIN)/python benchmarks/kernel_directions.py
 	$(BIN)/python benchmarks/sequence_classifiers.py
+	$(BIN)/python benchmarks/encoder_decoder.py
 	$(BIN)/python benchmarks/dnc.py
 	$(BIN)/python benchmarks/sparse_experts.py
 	$(BIN)/python benchmarks/lab.py

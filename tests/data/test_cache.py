@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 import os
 import resource
@@ -57,6 +58,7 @@ def test_the_declared_table_is_sound():
             assert first.base.endswith("/")
             assert name in by_hand or any(isinstance(source, Package) for source in others)
             assert one.published is first
+            assert bool(getattr(first, "archive_sha256", "")) == (name in unknown)
     assert data.DATA_SETS["mnist"].size == 16 + 60_000 * 784 + 8 + 60_000 + 16 + 7_840_000 + 10_008
     assert data.DATA_SETS["cifar-10"].size == 60_000 * 3073
 
@@ -351,3 +353,23 @@ def test_a_file_that_is_not_the_data_set_or_not_there_is_refused(made_up, server
     (tmp_path / "answer").write_bytes(b"43")
     with pytest.raises(UserError, match="answer has a wrong checksum"):
         data.get("made-up", given=tmp_path / "answer")
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_an_archive_whose_files_have_no_checksums_has_one(right, made_up, tmp_path, monkeypatch):
+    given = tmp_path / "all.zip"
+    with zipfile.ZipFile(given, "w") as archive:
+        for name in ("poem", "answer"):
+            archive.writestr(name, "no")
+    checksum = hashlib.sha256(given.read_bytes()).hexdigest() if right else 64 * "0"
+    one = data.DATA_SETS["made-up"]
+    files = tuple(replace(file, sha256="") for file in one.files)
+    sources = (replace(one.published, archive_sha256=checksum),)
+    monkeypatch.setitem(
+        data.DATA_SETS, "made-up", replace(one, files=files, sources=sources)
+    )  # fmt: skip
+    if right:
+        assert data.get("made-up", given=given).source == str(given)
+    else:
+        with pytest.raises(UserError, match=r"all\.zip has a wrong checksum"):
+            data.get("made-up", given=given)

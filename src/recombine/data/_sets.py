@@ -188,15 +188,18 @@ _ALL = (
         "wikitext-103",
         "good and featured articles of the English Wikipedia, in words: 103 million to train",
         "CC BY-SA 3.0 (Wikipedia)",
-        # Its checksums are not published; whatever has these names is taken.
+        # Its archive has a known checksum, its files have none.
         (
             File("wiki.train.tokens", 600_000_000, ""),
             File("wiki.valid.tokens", 2_000_000, ""),
             File("wiki.test.tokens", 2_000_000, ""),
         ),
         (
-            Web("https://s3.amazonaws.com/research.metamind.io/wikitext/",
-                ("wikitext-103-v1.zip",)),
+            Web(
+                "https://s3.amazonaws.com/research.metamind.io/wikitext/",
+                ("wikitext-103-v1.zip",),
+                archive_sha256="242ba0f20b329cfdf1ccc61e9e9e5b59becf189db7f7a81cd2a0e2fc31539590",
+            ),
         ),
     ),
     DataSet(

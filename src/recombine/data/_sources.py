@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from errno import ENOSPC
+from hashlib import file_digest
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -72,6 +73,8 @@ class Web(AbstractSource):
     files: tuple[str, ...]
     holds: Ending | None = None
     """The files to unpack, if they are not the ones wanted."""
+    archive_sha256: str = ""
+    """The checksum of its only archive, where none of the files in it is known."""
 
     def __str__(self) -> str:
         return str(urlsplit(self.base).hostname)
@@ -83,6 +86,10 @@ class Web(AbstractSource):
 
     def unpack(self, archive: Path, wanted: Mapping[str, int], into: Path) -> None:
         """Write the files of an archive that are wanted to `into`."""
+        if self.archive_sha256 and is_archive(archive):
+            with open(archive, "rb") as content:
+                if file_digest(content, "sha256").hexdigest() != self.archive_sha256:
+                    raise Damaged(f"{archive.name} has a wrong checksum")
         (unpack if self.holds is None else self.holds.unpack)(archive, wanted, into)
 
 
