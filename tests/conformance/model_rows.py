@@ -102,6 +102,10 @@ ROWS = Table(
         "DistanceKernel": lambda: direction_kernel(models.DistanceKernel(), 3),
         "GatedClassifier": lambda: route_classifier(models.GatedClassifier(3, 16, 8, 10, key=KEY)),
         "GatedLinearNetwork": gated_linear,
+        "ImageCNN": lambda: Row(
+            models.ImageCNN((8, 8, 1), 4, channels=(3, 4, 5), key=KEY),
+            lambda m: squared(m(numbers(6, 64))),
+        ),
         "ModularImageNetwork": lambda: classified(
             models.ModularImageNetwork(2, 6, modules=3, width=4, trunk=(5, 4), key=KEY)
         ),
@@ -118,6 +122,10 @@ ROWS = Table(
             lambda m: squared(m(numbers(10, 8, 8, 1))),
         ),
         "ProjectionKernel": lambda: direction_kernel(models.ProjectionKernel(sigma=1.0), 3, 2),
+        "ResNet": lambda: Row(
+            models.ResNet((8, 8, 1), 4, blocks=2, channels=(3, 4), key=KEY),
+            lambda m: squared(m(numbers(6, 64), m.initial())[0]),
+        ),
         "RoutingNetwork": lambda: routed(
             models.RoutingNetwork.orthogonal(0.5, num_domains=3, width=8, key=KEY)
         ),

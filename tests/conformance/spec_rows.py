@@ -15,7 +15,7 @@ from recombine.models import specs
 
 SMALL = {"width": 8, "hidden": 6, "heads": 2, "layers": 2, "test_layers": None,
          "embedding": 3, "units": 4, "cells": 3, "word": 2, "largest": 3, "keys": 3, "experts": 3,
-         "size": 2, "chosen": 3}  # fmt: skip
+         "size": 2, "chosen": 3, "channels": (3, 4, 5)}  # fmt: skip
 """Sizes of small networks; a spec takes those that it has a field for."""
 TOKENS, LENGTHS = jnp.array([[1, 5, 3, 2, 4], [2, 3, 1, 0, 0]]), jnp.array([5, 3])
 
@@ -24,7 +24,10 @@ def small(spec: Any) -> Any:
     """The spec with small sizes."""
     fields = (field.name for field in dataclasses.fields(spec))
     names = {name for name in fields if not is_spec(getattr(spec, name))}
-    return dataclasses.replace(spec, **{name: n for name, n in SMALL.items() if name in names})
+    sizes: dict[str, Any] = {name: n for name, n in SMALL.items() if name in names}
+    several = {name: (n,) for name, n in sizes.items()
+               if isinstance(getattr(spec, name), tuple) and not isinstance(n, tuple)}  # fmt: skip
+    return dataclasses.replace(spec, **sizes | several)
 
 
 def drawn(build, sizes):
@@ -94,6 +97,17 @@ def translator(spec):
     return Row(network, lambda m: squared(m(inputs, input_lengths, outputs, lengths)))
 
 
+def number_network(spec):
+    """A network that computes with two results of two digits each."""
+    network = drawn(spec.build, specs.NumberSizes(inputs=6, results=2, digits=2))
+    return Row(network, lambda m: squared(m(numbers(5, 6))))
+
+
+def image_network(spec):
+    network = drawn(spec.build, specs.ImageSizes((8, 8, 1), 4))
+    return Row(network, lambda m: squared(m(numbers(6, 64))))
+
+
 def transducer(spec):
     """A network that writes at every step."""
     inner = {f.name: small(getattr(spec, f.name)) for f in dataclasses.fields(spec)
@@ -120,13 +134,16 @@ KINDS = {
     ),
     specs.AbstractEncoderDecoderSpec: translator,
     specs.AbstractFeedForwardSpec: lambda spec: encoder(feed_forward=spec),
+    specs.AbstractImageSpec: image_network,
     specs.AbstractLanguageSpec: language_network,
     specs.AbstractMetaSpec: meta_network,
+    specs.AbstractNumberSpec: number_network,
     specs.AbstractPositionsSpec: lambda spec: encoder(positions=spec),
     specs.AbstractProjectionsSpec: lambda spec: encoder(projections=spec),
     specs.AbstractSelectionSpec: lambda spec: router(selection=spec),
     specs.AbstractSequenceSpec: sequence_network,
     specs.AbstractTransducerSpec: transducer,
+    specs.AbstractTranslatorSpec: translator,
     specs.HaltingSpec: lambda spec: encoder(halting=spec),
 }
 """For each kind of spec, the row of one of them. A new kind adds a row."""

@@ -72,11 +72,13 @@ def paired_images():
 
 SAMPLED = Table(
     {
+        "AddMultiply": tasks.AddMultiply,
         "AssociativeRecall": lambda: tasks.AssociativeRecall(3, 2, (2, 3)),
         "Copy": lambda: tasks.Copy(3, (1, 3), (1, 2)),
         "KeyValue": lambda: tasks.KeyValue(3, (2, 4)),
         "CompositionalImages": compositional_images,
         "ContextTask": tasks.ContextTask,
+        "DoubleAddition": tasks.DoubleAddition,
         "GoalGrid": goal_grid,
         "HyperTeacher": hyperteacher,
         "ImageRouting": image_routing,

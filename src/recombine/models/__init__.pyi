@@ -55,6 +55,7 @@ from ._hypernetwork import Hypernetwork as Hypernetwork
 from ._hypernetwork import LinearGenerator as LinearGenerator
 from ._hypernetwork import NonlinearGenerator as NonlinearGenerator
 from ._hypernetwork import mlp_hypernetwork as mlp_hypernetwork
+from ._image_cnn import ImageCNN as ImageCNN
 from ._initializers import fan_in_uniform as fan_in_uniform
 from ._initializers import xavier_uniform as xavier_uniform
 from ._language_model import LanguageModel as LanguageModel
@@ -75,6 +76,9 @@ from ._modular_network import ModularNetwork as ModularNetwork
 from ._modular_regressor import ModularRegressor as ModularRegressor
 from ._modular_regressor import random_directions as random_directions
 from ._norms import LayerNorm as LayerNorm
+from ._number_networks import AbstractNumberNetwork as AbstractNumberNetwork
+from ._number_networks import NumberLSTM as NumberLSTM
+from ._number_networks import NumberMLP as NumberMLP
 from ._paired_image_cnn import PairedImageCNN as PairedImageCNN
 from ._parameter_matching import attention_parameters as attention_parameters
 from ._parameter_matching import dense_parameters as dense_parameters
@@ -90,7 +94,9 @@ from ._product_keys import ProductKeyMemory as ProductKeyMemory
 from ._product_keys import largest_sums as largest_sums
 from ._product_keys import sum_scores as sum_scores
 from ._recurrent_classifier import RecurrentClassifier as RecurrentClassifier
+from ._recurrent_encoder_decoder import RecurrentEncoderDecoder as RecurrentEncoderDecoder
 from ._relative_attention import RelativeScores as RelativeScores
+from ._resnet import ResNet as ResNet
 from ._routing import RoutingNetwork as RoutingNetwork
 from ._routing import routing_examples as routing_examples
 from ._seq2seq import Seq2Seq as Seq2Seq
@@ -99,6 +105,7 @@ from ._sequence_classifier import SequenceClassifier as SequenceClassifier
 from ._sequence_classifier import Trace as Trace
 from ._shared_pathways import SharedPathways as SharedPathways
 from ._sinkhorn import sinkhorn as sinkhorn
+from ._split_lstm import SplitLSTM as SplitLSTM
 from ._stack import Stack as Stack
 from ._top_k import TopKFeedForward as TopKFeedForward
 from ._top_k import keep_largest as keep_largest

@@ -1,3 +1,5 @@
+from ._add_multiply import ARITHMETIC_OPERATIONS as ARITHMETIC_OPERATIONS
+from ._add_multiply import AddMultiply as AddMultiply
 from ._associative_recall import AssociativeRecall as AssociativeRecall
 from ._babi import BABI_TASKS as BABI_TASKS
 from ._babi import babi_stories as babi_stories
@@ -6,6 +8,7 @@ from ._bitmaps import BitmapBatch as BitmapBatch
 from ._compositional_images import CompositionalImages as CompositionalImages
 from ._context import ContextTask as ContextTask
 from ._copy import Copy as Copy
+from ._double_addition import DoubleAddition as DoubleAddition
 from ._episode import Episode as Episode
 from ._episode import Examples as Examples
 from ._foraging_grid import ForagingGrid as ForagingGrid
@@ -28,6 +31,7 @@ from ._lookup_tables import LookupTables as LookupTables
 from ._mathematics import Mathematics as Mathematics
 from ._maze import Mazes as Mazes
 from ._modular_teacher import ModularTeacher as ModularTeacher
+from ._number_batch import NumberBatch as NumberBatch
 from ._paired_images import PairBatch as PairBatch
 from ._paired_images import PairedImages as PairedImages
 from ._pcfg_functions import pcfg_value as pcfg_value

@@ -19,6 +19,7 @@ from ._embeddings import NoScalingSpec as NoScalingSpec
 from ._embeddings import PEDSpec as PEDSpec
 from ._embeddings import TEUSpec as TEUSpec
 from ._encoder_decoders import AbstractEncoderDecoderSpec as AbstractEncoderDecoderSpec
+from ._encoder_decoders import AbstractTranslatorSpec as AbstractTranslatorSpec
 from ._encoder_decoders import EncoderDecoderSpec as EncoderDecoderSpec
 from ._encoder_decoders import RelativeEncoderDecoderSpec as RelativeEncoderDecoderSpec
 from ._encoder_decoders import RelativeUniversalSpec as RelativeUniversalSpec
@@ -36,6 +37,9 @@ from ._encoders import TransformerSpec as TransformerSpec
 from ._feed_forward import AbstractFeedForwardSpec as AbstractFeedForwardSpec
 from ._feed_forward import FeedForwardSpec as FeedForwardSpec
 from ._halting import HaltingSpec as HaltingSpec
+from ._images import AbstractImageSpec as AbstractImageSpec
+from ._images import ImageCNNSpec as ImageCNNSpec
+from ._images import ImageSizes as ImageSizes
 from ._language import AbstractLanguageSpec as AbstractLanguageSpec
 from ._language import LanguageSizes as LanguageSizes
 from ._language import TransformerXLSpec as TransformerXLSpec
@@ -50,6 +54,11 @@ from ._meta_learners import LinearHypernetworkSpec as LinearHypernetworkSpec
 from ._meta_learners import MAMLSpec as MAMLSpec
 from ._meta_learners import NonlinearHypernetworkSpec as NonlinearHypernetworkSpec
 from ._meta_learners import VectorSizes as VectorSizes
+from ._numbers import AbstractNumberSpec as AbstractNumberSpec
+from ._numbers import ForcedNumberLSTMSpec as ForcedNumberLSTMSpec
+from ._numbers import NumberLSTMSpec as NumberLSTMSpec
+from ._numbers import NumberMLPSpec as NumberMLPSpec
+from ._numbers import NumberSizes as NumberSizes
 from ._positions import AbstractPositionsSpec as AbstractPositionsSpec
 from ._positions import SinusoidsSpec as SinusoidsSpec
 from ._projections import AbstractProjectionsSpec as AbstractProjectionsSpec
@@ -60,6 +69,9 @@ from ._projections import PyTorchProjectionsSpec as PyTorchProjectionsSpec
 from ._recurrent import BiLSTMSpec as BiLSTMSpec
 from ._recurrent import DNCSpec as DNCSpec
 from ._recurrent import LSTMSpec as LSTMSpec
+from ._recurrent_encoder_decoders import (
+    RecurrentEncoderDecoderSpec as RecurrentEncoderDecoderSpec,
+)
 from ._selection import AbstractBalanceSpec as AbstractBalanceSpec
 from ._selection import AbstractSelectionSpec as AbstractSelectionSpec
 from ._selection import BaseSelectionSpec as BaseSelectionSpec

@@ -3,6 +3,7 @@
 Sizes are those of SCAN in Table C.1.
 """
 
+import abc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -33,7 +34,16 @@ class TranslationSizes(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AbstractEncoderDecoderSpec(AbstractSpec):
+class AbstractTranslatorSpec(AbstractSpec):
+    """A network that reads one sequence and writes another."""
+
+    @abc.abstractmethod
+    def build(self, sizes: TranslationSizes, key: Any) -> Any:
+        """The untrained network."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AbstractEncoderDecoderSpec(AbstractTranslatorSpec):
     """A transformer that reads one sequence and writes another."""
 
     width: Count = 128
