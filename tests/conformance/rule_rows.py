@@ -3,6 +3,8 @@
 A new rule, objective, sampler, measure or optimizer adds a row, or its parts to one that is there.
 """
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -256,6 +258,35 @@ def with_balanced_experts():
     return started(rule, Bag(jnp.zeros((3, 2))))
 
 
+def masks():
+    """Two masks of one network, on batches of their own."""
+    masked = learning.Masked(models.MLP((2, 4, 1), key=KEY), names=("first", "both"))
+    targets = learning.Targets(
+        {"both": learning.Drawn(EXAMPLES, 2), "first": learning.Drawn(EXAMPLES, 2, jnp.array(1))}
+    )
+    rule = learning.mask_descent(
+        learning.half_squared_loss, targets, masked, beta=jnp.array([0.01, 0.02]), batch_size=2,
+        samples=2, rate=0.05, key=KEY,
+    )  # fmt: skip
+    return started(rule, masked)
+
+
+def summed(measure, masked):
+    return {name: values.sum() for name, values in measure(masked).items()}
+
+
+def masks_with_their_network():
+    masked = learning.Masked(models.MLP((2, 4, 1), key=KEY), names=("first", "both"))
+    rule = learning.mask_descent(
+        learning.half_squared_loss, learning.Drawn(EXAMPLES, 2), masked, beta=0.01, batch_size=2,
+        samples=2, rate=0.05, weights=True, key=KEY,
+        measure=functools.partial(summed, learning.EachMask(
+            lambda network: {"loss": learning.half_squared_loss(network, EXAMPLES)}
+        )),
+    )  # fmt: skip
+    return started(rule, masked)
+
+
 ROWS = Table(
     {
         "Descent in stages, with a price on a slope": in_stages_with_a_price_on_a_slope,
@@ -279,9 +310,16 @@ ROWS = Table(
         "KernelDirections": kernel_directions,
         "LinearisedDescent": linearised_descent,
         "MetaLearning": meta_learning,
+        "masks": masks,
+        "masks with their network": masks_with_their_network,
         "persistent_latents": persistent_latents,
         "reinferred_latents": reinferred_latents,
         "routing_descent": routing_descent,
     }
 )
 """The rule, and its state before the first step."""
+
+NO_RULES = {
+    "WeightMask": "what a mask is after it was learned",
+}
+"""Public classes of `learning` that are no rule and no part of one."""

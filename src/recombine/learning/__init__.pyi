@@ -23,6 +23,7 @@ from ._converged_latents import persistent_latents as persistent_latents
 from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
+from ._gate_sampling import sampled_weights as sampled_weights
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups
 from ._group_clipping import published_rmsprop as published_rmsprop
@@ -48,6 +49,17 @@ from ._losses import counted_mean as counted_mean
 from ._losses import cross_entropy as cross_entropy
 from ._losses import half_squared_error as half_squared_error
 from ._losses import kl_divergence as kl_divergence
+from ._mask_choices import ChosenBeta as ChosenBeta
+from ._mask_choices import choose_beta as choose_beta
+from ._mask_choices import next_task as next_task
+from ._mask_descent import EachMask as EachMask
+from ._mask_descent import MaskLoss as MaskLoss
+from ._mask_descent import Targets as Targets
+from ._mask_descent import check_mask_steps as check_mask_steps
+from ._mask_descent import clip_masks as clip_masks
+from ._mask_descent import mask_descent as mask_descent
+from ._mask_descent import steps_to_remove as steps_to_remove
+from ._masked import Masked as Masked
 from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
@@ -79,3 +91,5 @@ from ._translation import TranslationLog as TranslationLog
 from ._translation import WarmupCosine as WarmupCosine
 from ._translation import teacher_forcing as teacher_forcing
 from ._translation import token_loss as token_loss
+from ._weight_mask import WeightMask as WeightMask
+from ._weight_mask import maskable as maskable

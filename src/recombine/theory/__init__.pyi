@@ -17,6 +17,11 @@ from ._gradient_propositions import derivative_and_information as derivative_and
 from ._gradient_propositions import information_along_training as information_along_training
 from ._gradient_propositions import linear_first_step as linear_first_step
 from ._gradient_propositions import proposition_1_counterexamples as proposition_1_counterexamples
+from ._gumbel_sigmoid import gumbel_sigmoid as gumbel_sigmoid
+from ._gumbel_sigmoid import gumbel_softmax_of_two as gumbel_softmax_of_two
+from ._gumbel_sigmoid import keep_probability as keep_probability
+from ._gumbel_sigmoid import mean_sample as mean_sample
+from ._gumbel_sigmoid import straight_through_factor as straight_through_factor
 from ._irreducibility import irreducibility_conditions as irreducibility_conditions
 from ._irreducibility import irreducible as irreducible
 from ._irreducibility import minimal_network as minimal_network
