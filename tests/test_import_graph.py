@@ -21,6 +21,7 @@ USES = {
     "learning": ("models", "splits", "theory", "tasks"),
     "probes": ("models", "splits", "theory", "tasks", "learning"),
     "lab": ("data", "learning"),
+    "examination": ("splits", "probes", "lab"),
     "studies": ("data", "models", "splits", "theory", "tasks", "learning", "probes", "lab"),
     "cli": ("data", "splits", "lab"),
 }

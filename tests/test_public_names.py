@@ -45,7 +45,7 @@ def constant_is_documented(package, name):
 
 
 @pytest.mark.parametrize(
-    "package", ["data", "learning", "models", "probes", "splits", "tasks", "theory"]
+    "package", ["data", "examination", "learning", "models", "probes", "splits", "tasks", "theory"]
 )
 def test_every_public_name_has_a_docstring(package):
     module = getattr(recombine, package)

@@ -1,4 +1,5 @@
 from . import data as data
+from . import examination as examination
 from . import lab as lab
 from . import learning as learning
 from . import models as models
@@ -7,6 +8,7 @@ from . import splits as splits
 from . import studies as studies
 from . import tasks as tasks
 from . import theory as theory
+from .examination import examine as examine
 from .lab.load import load as load
 
 __version__: str

@@ -12,7 +12,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PACKAGES = ("data", "lab", "learning", "models", "probes", "splits", "tasks", "theory")
+PACKAGES = (
+    "data",
+    "examination",
+    "lab",
+    "learning",
+    "models",
+    "probes",
+    "splits",
+    "tasks",
+    "theory",
+)
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>.*)$")
 
 

@@ -7,6 +7,7 @@ from ._bitmap_errors import story_errors as story_errors
 from ._component_dependence import component_dependence as component_dependence
 from ._decision_map import boundary_position as boundary_position
 from ._decision_map import decision_map as decision_map
+from ._decodability import decoded_codes as decoded_codes
 from ._decodability import linear_decodability as linear_decodability
 from ._demonstrations import demonstration_scores as demonstration_scores
 from ._directions import chance_similarity as chance_similarity
@@ -27,6 +28,12 @@ from ._expert_usage import overlap_of_choices as overlap_of_choices
 from ._expert_usage import relative_entropy_of_usage as relative_entropy_of_usage
 from ._expert_usage import relative_perplexity as relative_perplexity
 from ._expert_usage import specialisation as specialisation
+from ._factor_codes import FactorCodes as FactorCodes
+from ._factor_codes import factor_codes as factor_codes
+from ._factor_decodability import FactorReading as FactorReading
+from ._factor_decodability import factor_decodability as factor_decodability
+from ._factor_dependence import Dependence as Dependence
+from ._factor_dependence import factor_dependence as factor_dependence
 from ._first_step import FirstStep as FirstStep
 from ._first_step import first_step as first_step
 from ._gradient_by_output import GradientByOutput as GradientByOutput

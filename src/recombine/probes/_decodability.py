@@ -44,8 +44,7 @@ def linear_decodability(
     scored = np.asarray(held_out_codes, float)
     shape = scored.shape[1:]
     fitted, scored = fitted.reshape(len(fitted), -1), scored.reshape(len(scored), -1)
-    slope, intercept = _ridge_regression(np.asarray(features, float), fitted, penalty)
-    residual = scored - (np.asarray(held_out_features, float) @ slope + intercept)
+    residual = scored - decoded_codes(features, fitted, held_out_features, penalty=penalty)
     unexplained = np.sum(residual**2, axis=0)
     variation = np.sum((scored - scored.mean(axis=0)) ** 2, axis=0)
     # A constant column: comparing with its first entry, its mean may be off by a rounding error.
@@ -54,6 +53,20 @@ def linear_decodability(
     about_fitted = np.sum((scored - fitted.mean(axis=0)) ** 2)
     pooled = 1 - np.sum(unexplained) / about_fitted if about_fitted > 0 else np.nan
     return Decodability(r2.reshape(shape), defined.reshape(shape), float(pooled))
+
+
+def decoded_codes(
+    features: Real[ArrayLike, "fitted features"],
+    codes: Real[ArrayLike, "fitted modules"],
+    held_out_features: Real[ArrayLike, "scored features"],
+    *,
+    penalty: float = 1.0,
+) -> Float[np.ndarray, "scored modules"]:
+    """What ridge regression on some features and codes makes of other features."""
+    slope, intercept = _ridge_regression(
+        np.asarray(features, float), np.asarray(codes, float), penalty
+    )
+    return np.asarray(held_out_features, float) @ slope + intercept
 
 
 def _ridge_regression(
