@@ -219,7 +219,7 @@ REFUSED = {
     "train has the shape": {"train": np.ones(3, bool)},
     "no item has a trained combination": {"train": [(7, 7)]},
     "part 'shape' has the shape": {"parts": {"shape": np.ones(3, bool)}},
-    "have a number of the input in common": {"parts": {"shape": INPUTS[0] < 2, "colour": INPUTS[0] < 2}},
+    "have a number of the input in common": {"parts": dict.fromkeys(FACTORS, INPUTS[0] < 2)},
     "a str is no network": {"network": "resnet"},
     "cannot be found by its name in a plain function": {"network": shape_of, "layers": ["h"]},
     "the first axis must be that of items": {"network": lambda x: x.sum()},

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def module():
     made = torch.nn.Sequential(
-        torch.nn.Linear(2 * SIZE, 8), torch.nn.Dropout(0.9), torch.nn.Tanh(), torch.nn.Linear(8, SIZE)
+        torch.nn.Linear(2 * SIZE, 8), torch.nn.Dropout(0.9), torch.nn.Tanh(),
+        torch.nn.Linear(8, SIZE),
     )  # fmt: skip
     with torch.no_grad():
         made[0].weight.zero_()

@@ -1,4 +1,4 @@
-"""What `recombine.examine` found: one object that is printed, drawn, written as a page or as JSON."""
+"""What `recombine.examine` found: one object to print, to draw, and to write as a page or JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -99,7 +99,7 @@ class JAXReader(AbstractReader):
 
 
 def _run(with_taps, network, given):
-    return with_taps(lambda *inputs: network(*inputs))(*given)
+    return with_taps(network)(*given)
 
 
 def _is_method(part: Any) -> bool:

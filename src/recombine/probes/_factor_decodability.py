@@ -31,8 +31,8 @@ def factor_decodability(
     """The value of every factor by ridge regression on its one-hot code; the largest entry counts.
 
     It is fitted on a part of the items of trained combinations, and scored on the rest of them and
-    on the items of all other combinations: the difference is due to the combinations alone. Activity
-    is scaled to a mean square of 1 per item.
+    on the items of all other combinations: the difference is due to the combinations alone.
+    Activity is scaled to a mean square of 1 per item.
 
     **Arguments:**
 
