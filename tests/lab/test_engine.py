@@ -12,9 +12,9 @@ import pytest
 
 from recombine.lab import LocalEngine, Store
 from recombine.lab.engine import Finished, Job, Started
+from recombine.lab.outcome import Outcome
 from recombine.lab.registry import load
 from recombine.lab.run import collect, execute, plan
-from recombine.lab.store import Outcome
 
 STUDY = str(Path(__file__).parent / "walk_study.py")
 

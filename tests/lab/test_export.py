@@ -11,7 +11,7 @@ import pytest
 
 from recombine.lab import Store, UserError, export
 from recombine.lab.export import export_measurements
-from recombine.lab.store import Outcome
+from recombine.lab.outcome import Outcome
 from recombine.lab.study import Trial
 
 

@@ -85,6 +85,6 @@ def test_names_with_markup_or_half_a_surrogate_pair_are_shown_as_they_are(clock)
 def test_bars_are_drawn_by_the_clock_not_by_the_trial(clock, monkeypatch):
     drawn = []
     monkeypatch.setattr(progress.Progress, "refresh", lambda self: drawn.append(clock.seconds))
-    events = [(1 + i / 1000, Started(trial(str(i)), 0)) for i in range(1000)]
+    events = [(1 + i / 400, Started(trial(str(i)), 0)) for i in range(1000)]
     said_of(events, clock, terminal=True)
     assert 5 <= len(drawn) <= 12

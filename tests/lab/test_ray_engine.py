@@ -15,7 +15,8 @@ from ray.cluster_utils import Cluster
 from recombine.lab import LocalEngine, Store, UserError, files
 from recombine.lab.engine import Finished, Progressed, Started
 from recombine.lab.export import export_measurements
-from recombine.lab.ray_engine import RAY_SETTINGS, RayEngine
+from recombine.lab.ray_cluster import RAY_SETTINGS
+from recombine.lab.ray_engine import RayEngine
 from recombine.lab.run import execute, plan
 
 # Ray leaves sockets and files of its log to the interpreter's end.

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from recombine.lab import UserError, figures
+from recombine.lab.outcome import Outcome, Settings
 from recombine.lab.registry import load
 from recombine.lab.report import _build, _folder, _plotly, _text, write_report
-from recombine.lab.store import Outcome, Settings, Store, write_arrays
+from recombine.lab.store import Store
+from recombine.lab.stored_files import write_arrays
 
 STUDY = '''
 from dataclasses import dataclass

@@ -11,9 +11,9 @@ import pytest
 
 from recombine.lab import Missing, Store, run_study, write_report
 from recombine.lab.claims import judge
+from recombine.lab.outcome import Settings
 from recombine.lab.registry import load
 from recombine.lab.run import collect
-from recombine.lab.store import Settings
 
 STUDY = str(Path(__file__).parent / "spec_study.py")
 study = load(STUDY)

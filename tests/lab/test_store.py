@@ -8,7 +8,8 @@ import pytest
 from recombine.lab import Store, UserError
 from recombine.lab.checkpoint import Damaged
 from recombine.lab.claims import Verdict
-from recombine.lab.store import Outcome, Settings, write_arrays
+from recombine.lab.outcome import Outcome, Settings
+from recombine.lab.stored_files import write_arrays
 from recombine.lab.study import Trial
 
 LAPTOP = Settings("laptop", {})

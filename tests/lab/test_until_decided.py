@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from recombine.cli import app
 from recombine.lab import Store
 from recombine.lab.claims import Verdict
+from recombine.lab.outcome import Settings
 from recombine.lab.run import GROWTH, ROUNDS, more_seeds, plan
-from recombine.lab.store import Settings
 
 STUDY = str(Path(__file__).with_name("noisy_study.py"))
 

@@ -1,7 +1,8 @@
 import numpy as np
 
 from recombine.lab import worker
-from recombine.lab.store import ArrayFile, Outcome
+from recombine.lab.outcome import Outcome
+from recombine.lab.stored_files import ArrayFile
 
 
 def test_an_outcome_comes_back_with_every_bit():

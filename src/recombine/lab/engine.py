@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from .._folders import cache_folder
 from . import lines
+from .outcome import Outcome
 from .provenance import provenance
 from .schedule import Schedule
-from .store import Outcome
 from .study import Trial
 from .words import duration
 from .worker import decode_outcome

@@ -13,7 +13,8 @@ from .errors import UserError, nearest
 from .results import Record, Results, _same
 from .settings import types_of
 from .specs import IN_FILE, file_of, shown
-from .store import ArrayFile, Store
+from .store import Store
+from .stored_files import ArrayFile
 from .study import Study, in_words
 from .words import count
 

@@ -21,7 +21,7 @@ from .engine import Event, Finished, Progressed, Started
 from .words import duration, printable
 
 PLAIN_SECONDS = 10.0
-DRAW_SECONDS = 0.1
+DRAW_SECONDS = 0.25
 
 
 class _TimeLeft(ProgressColumn):
@@ -66,6 +66,7 @@ class RunProgress:
                 _TimeLeft(self._left),
                 console=console,
                 transient=True,
+                refresh_per_second=1 / DRAW_SECONDS,
             )
             note = f"{skipped} done before" if skipped else ""
             self._overall = self._bars.add_task(

@@ -19,11 +19,12 @@ from .checkpoint import pack, unpack, write_atomically
 from .claims import Verdict, judge
 from .errors import UserError
 from .numbers import numbers
+from .outcome import Settings
 from .registry import listed, load
 from .results import Record, Results
 from .run import collect, conditions
 from .settings import canonical
-from .store import Settings, Store
+from .store import Store
 from .study import Study
 
 EXACT_NUMBERS = 100_000

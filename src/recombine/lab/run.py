@@ -14,10 +14,11 @@ from .claims import Verdict, judge
 from .data_use import require_data
 from .engine import Engine, Event, Finished, Job, LocalEngine, Started, not_run
 from .errors import UserError
+from .outcome import Settings
 from .registry import load, select
 from .results import Results
 from .settings import canonical, without_folders
-from .store import Settings, Store
+from .store import Store
 from .study import Study, Trial
 
 MOST_SEEDS = 2**31

@@ -6,22 +6,32 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .checkpoint import Damaged, pack, unpack, write_atomically
+from .checkpoint import Damaged, unpack, write_atomically
 from .claims import Verdict
+from .contents import measurements, networks
 from .errors import UserError
-from .networks import Kept, unpack_network, write_network
+from .finished import earlier, whole
+from .networks import Kept, unpack_network
+from .outcome import Failure, Outcome, Settings
+from .requests import (
+    chosen,
+    latest_settings,
+    requested,
+    settings_asked_for,
+    settings_with_results,
+)
 from .results import Record, Results
 from .schema import bring_up_to_date, check_version, create, show_as_new, tables
 from .settings import canonical
+from .stored_files import ArrayFile
 from .study import Trial
 
 ASK_AGAIN = (
@@ -29,93 +39,6 @@ ASK_AGAIN = (
     " is_earlier = excluded.is_earlier"
 )
 """What becomes of a request that was made before: the last one counts."""
-
-
-class ArrayFile(NamedTuple):
-    """The file that holds a trial's arrays, or a network, as it was written."""
-
-    file: str
-    """Its path, relative to the store."""
-    sha256: str
-    size: int
-    changed: int
-    """When it was written, in nanoseconds: a file with another time is read to be verified."""
-    names: tuple[str, ...]
-    """Of the arrays, or of the network."""
-
-    @classmethod
-    def written(cls, folder: Path, path: Path, names: Iterable[str]) -> "ArrayFile":
-        """The file at `path`, as it is now in the store `folder`."""
-        found = path.stat()
-        file = path.relative_to(folder).as_posix()
-        return cls(file, _sha256(path), found.st_size, found.st_mtime_ns, tuple(names))
-
-    def is_whole(self, folder: Path) -> bool:
-        """Whether the file is in the store `folder` as it was written."""
-        path = folder / self.file
-        try:
-            found = path.stat()
-            if found.st_size != self.size:
-                return False
-            return found.st_mtime_ns == self.changed or _sha256(path) == self.sha256
-        except OSError:
-            return False
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a trial ended, with its measurements."""
-
-    status: str
-    """`done`, `failed` or `diverged`."""
-    reason: str
-    """Why the trial did not finish; empty if it did."""
-    metrics: dict[str, float]
-    curves: dict[str, tuple[np.ndarray, np.ndarray]]
-    arrays: ArrayFile | None
-    steps: int
-    seconds: float
-    compile_seconds: float
-    provenance: dict[str, Any]
-    networks: tuple[ArrayFile, ...] = ()
-
-
-class Failure(NamedTuple):
-    """A trial that did not finish."""
-
-    condition: dict[str, Any]
-    config: dict[str, Any]
-    seed: int
-    status: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The preset and overrides that trials of one result set share."""
-
-    preset: str
-    overrides: dict[str, Any]
-
-
-def write_arrays(folder: Path, trial: str, arrays: dict[str, np.ndarray]) -> ArrayFile:
-    """Write a trial's arrays under the store `folder`."""
-    path = folder / f"arrays/{trial}.npz"
-    write_atomically(path, pack(arrays))
-    return ArrayFile.written(folder, path, arrays)
-
-
-def write_networks(folder: Path, trial: str, networks: dict[str, Kept]) -> tuple[ArrayFile, ...]:
-    """Write the networks that a trial keeps under the store `folder`."""
-    return tuple(
-        ArrayFile.written(folder, write_network(folder, trial, name, kept), [name])
-        for name, kept in networks.items()
-    )
 
 
 def now() -> str:
@@ -327,21 +250,7 @@ class Store:
 
     def finished(self, trials: Iterable[Trial]) -> set[str]:
         """The identities of those `trials` that are done, and whose files are as they were."""
-        return self._whole({t.id for t in trials})
-
-    def _whole(self, among: set[str] | None = None) -> set[str]:
-        """The identities of trials that are done, and whose files are as they were."""
-        done = {row[0] for row in self._db.execute("SELECT id FROM trials WHERE status = 'done'")}
-        done = done if among is None else done & among
-        files = self._db.execute(
-            "SELECT trial, file, sha256, size, changed FROM arrays"
-            " UNION ALL SELECT trial, file, sha256, size, changed FROM networks"
-        ).fetchall()
-        return done - {
-            trial
-            for trial, *place in files
-            if trial in done and not ArrayFile._make((*place, ())).is_whole(self.folder)
-        }
+        return whole(self._db, self.folder, {t.id for t in trials})
 
     def why_not(self, trial: str) -> str:
         """How a trial ended that did not finish."""
@@ -361,12 +270,7 @@ class Store:
 
     def settings(self, study: str) -> list[Settings]:
         """The settings with which a study has asked for trials, the last ones last."""
-        rows = self._db.execute(
-            "SELECT preset, overrides FROM requests WHERE study = ? AND NOT is_needed"
-            " GROUP BY preset, overrides ORDER BY max(place)",
-            (study,),
-        )
-        return [Settings(preset, json.loads(overrides)) for preset, overrides in rows]
+        return settings_asked_for(self._db, study)
 
     def references(self) -> list[str]:
         """Where each study was last loaded from, in the order of their first runs."""
@@ -380,25 +284,7 @@ class Store:
 
         **Returns:** the identity of the last of them, by that of the trial that it could replace.
         """
-        by_recipe: dict[str, list[str]] = {}
-        by_request: dict[tuple[str, str, int], list[str]] = {}
-        rows = self._db.execute(
-            "SELECT t.id, t.recipe, r.study, r.config, r.seed FROM trials t"
-            " JOIN requests r ON r.trial = t.id WHERE t.status = 'done' ORDER BY t.finished"
-        )
-        for one, recipe, study, config, seed in rows:
-            if recipe:
-                by_recipe.setdefault(recipe, []).append(one)
-            else:  # trials of the first formats do not say which function they called
-                by_request.setdefault((study, config, seed), []).append(one)
-        whole = self._whole()
-        found = {}
-        for trial in trials:
-            others = by_request.get((trial.study, trial.key, trial.seed), [])
-            others = others + by_recipe.get(trial.recipe, [])
-            if others := [one for one in others if one != trial.id and one in whole]:
-                found[trial.id] = others[-1]
-        return found
+        return earlier(self._db, self.folder, trials)
 
     def first_asked_by(self, trials: Iterable[Trial]) -> dict[str, str]:
         """The study that first asked for each of those `trials` that are known."""
@@ -410,7 +296,7 @@ class Store:
         """How often results of `study` with these settings may have been looked at."""
         row = self._db.execute(
             "SELECT max(looks) FROM runs WHERE study = ? AND preset = ? AND overrides = ?",
-            _chosen(study, settings),
+            chosen(study, settings),
         ).fetchone()
         return row[0] or 1
 
@@ -420,27 +306,11 @@ class Store:
 
         Preset smoke counts only where there is no other.
         """
-        rows = self._db.execute(
-            "SELECT preset, overrides FROM runs r WHERE study = ? AND EXISTS (SELECT 1"
-            " FROM requests q JOIN trials t ON t.id = q.trial WHERE q.study = r.study"
-            " AND q.preset = r.preset AND q.overrides = r.overrides AND t.status = 'done')"
-            " GROUP BY preset, overrides ORDER BY overrides != '{}', max(id) DESC",
-            (study,),
-        ).fetchall()
-        found = [Settings(preset, json.loads(overrides)) for preset, overrides in rows]
-        found = [one for one in found if one.preset != "smoke"] or found
-        latest = None if found else self.latest_settings(study)
-        return found or ([latest] if latest else [])
+        return settings_with_results(self._db, study)
 
     def latest_settings(self, study: str) -> Settings | None:
         """The preset and overrides of the last run of `study`, if possible one with results."""
-        row = self._db.execute(
-            "SELECT preset, overrides, EXISTS (SELECT 1 FROM requests q JOIN trials ON id = q.trial"
-            " WHERE q.study = r.study AND q.preset = r.preset AND q.overrides = r.overrides)"
-            " AS started FROM runs r WHERE study = ? ORDER BY started DESC, id DESC LIMIT 1",
-            (study,),
-        ).fetchone()
-        return Settings(row[0], json.loads(row[1])) if row else None
+        return latest_settings(self._db, study)
 
     def results(
         self, study: str, settings: Settings, codes: Mapping[str, str] | None = None
@@ -455,11 +325,11 @@ class Store:
         """
         metrics: dict[str, dict[str, float]] = {}
         with self.snapshot():
-            rows = [r for r in self._requested(study, settings, codes) if r.status == "done"]
+            rows = [r for r in requested(self._db, study, settings, codes) if r.status == "done"]
             for trial, name, value in self._db.execute(
                 "SELECT m.trial, m.name, m.value FROM metrics m JOIN requests r"
                 " ON r.trial = m.trial WHERE study = ? AND preset = ? AND overrides = ?",
-                _chosen(study, settings),
+                chosen(study, settings),
             ):
                 metrics.setdefault(trial, {})[name] = value
         records = tuple(
@@ -485,29 +355,9 @@ class Store:
         """Every trial that did not finish, of those that `results` looks at."""
         return [
             Failure(json.loads(r.condition), json.loads(r.config), r.seed, r.status, r.reason)
-            for r in self._requested(study, settings, codes)
+            for r in requested(self._db, study, settings, codes)
             if r.status != "done"
         ]
-
-    def _requested(
-        self, study: str, settings: Settings, codes: Mapping[str, str] | None
-    ) -> list["_Requested"]:
-        """The trials that count, in the order in which they were asked for."""
-        found = self._db.execute(
-            "SELECT r.place, r.trial, r.condition, r.config, r.seed, r.code, t.config, t.code,"
-            " t.status, t.reason, t.seconds, t.compile_seconds, t.needs, r.is_earlier"
-            " FROM requests r JOIN trials t ON t.id = r.trial"
-            " WHERE study = ? AND preset = ? AND overrides = ? AND NOT is_needed"
-            " ORDER BY t.finished, r.place",
-            _chosen(study, settings),
-        )
-        rows = list(map(_Requested._make, found))
-        if codes is not None:
-            rows = [row for row in rows if row.key in codes]
-            present = [row for row in rows if row.asked_code == codes[row.key]]
-            rows = present or rows
-        last = {(row.key, row.seed): row for row in rows}
-        return sorted(last.values())
 
     def provenance(self, study: str, settings: Settings) -> list[dict[str, Any]]:
         """The distinct versions and machines behind a study's trials."""
@@ -515,7 +365,7 @@ class Store:
             "SELECT DISTINCT document FROM provenance p JOIN trials t ON t.provenance = p.id"
             " JOIN requests r ON r.trial = t.id"
             " WHERE study = ? AND preset = ? AND overrides = ?",
-            _chosen(study, settings),
+            chosen(study, settings),
         )
         return [json.loads(row[0]) for row in rows]
 
@@ -532,26 +382,8 @@ class Store:
 
         Measurements of a trial that several studies ask for are there once for each of them.
         """
-        names = ("study", "preset", "overrides", "condition", "seed", "trial", "code")
-        asked = (
-            "FROM (SELECT study, preset, overrides, min(condition) AS condition, trial"
-            " FROM requests GROUP BY study, preset, overrides, trial) r"
-            " JOIN trials t ON t.id = r.trial"
-        )
-        head = "SELECT r.study, r.preset, r.overrides, r.condition, t.seed, t.id, t.code, m.name"
-        order = "WHERE t.status = 'done' ORDER BY r.study, t.id, r.preset, r.overrides, m.name"
         with self.snapshot():
-            for *whose, name, value in self._db.execute(
-                f"{head}, m.value {asked} JOIN metrics m ON m.trial = t.id {order}"
-            ):
-                row = dict(zip(names, whose, strict=True))
-                yield row | {"kind": "metric", "name": name, "x": None, "value": value}
-            for *whose, name, x, y in self._db.execute(
-                f"{head}, m.x, m.y {asked} JOIN curves m ON m.trial = t.id {order}"
-            ):
-                row = dict(zip(names, whose, strict=True)) | {"kind": "curve", "name": name}
-                for xi, yi in zip(np.frombuffer(x, "<f8"), np.frombuffer(y, "<f8"), strict=True):
-                    yield row | {"x": float(xi), "value": float(yi)}
+            yield from measurements(self._db)
 
     def _curve(self, trial: str, name: str) -> tuple[np.ndarray, np.ndarray]:
         for x, y in self._db.execute(
@@ -584,27 +416,7 @@ class Store:
     def networks(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Every kept network: the study that first asked for it, and what there is to say of it."""
         with self.snapshot():
-            for trial, name, file, checksum, seed, code in self._db.execute(
-                "SELECT n.trial, n.name, n.file, n.sha256, t.seed, t.code FROM networks n"
-                " JOIN trials t ON t.id = n.trial WHERE t.status = 'done' ORDER BY t.rowid, n.name"
-            ).fetchall():
-                asked = self._db.execute(
-                    "SELECT study, preset, overrides, condition FROM requests WHERE trial = ?"
-                    " ORDER BY place",
-                    (trial,),
-                ).fetchall()
-                metrics = self._db.execute(
-                    "SELECT name, value FROM metrics WHERE trial = ? ORDER BY name", (trial,)
-                )
-                yield asked[0][0] if asked else "unasked", {
-                    "trial": trial, "name": name, "file": file, "sha256": checksum, "seed": seed,
-                    "code": code, "metrics": dict(metrics.fetchall()),
-                    "asked_by": [
-                        {"study": s, "preset": p, "overrides": json.loads(o),
-                         "condition": json.loads(c)}
-                        for s, p, o, c in asked
-                    ],
-                }  # fmt: skip
+            yield from networks(self._db)
 
     def verified(self, file: str, checksum: str) -> bytes:
         """The content of a file of the store."""
@@ -615,29 +427,6 @@ class Store:
                 " delete it and run the study again"
             )
         return content
-
-
-class _Requested(NamedTuple):
-    """A trial, and how a study asked for it."""
-
-    place: int
-    trial: str
-    condition: str
-    key: str
-    seed: int
-    asked_code: str
-    config: str
-    code: str
-    status: str
-    reason: str
-    seconds: float
-    compile_seconds: float
-    needs: str
-    is_earlier: int
-
-
-def _chosen(study: str, settings: Settings) -> tuple[str, str, str]:
-    return study, settings.preset, canonical(settings.overrides)
 
 
 @contextmanager

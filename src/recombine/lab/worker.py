@@ -23,7 +23,8 @@ import numpy as np
 
 from . import lines
 from .memory import make_room
-from .store import ArrayFile, Outcome, write_arrays, write_networks
+from .outcome import Outcome
+from .stored_files import ArrayFile, write_arrays, write_networks
 from .study import Trial
 from .words import printable
 

@@ -176,9 +176,11 @@ class _TrackedWalk:
         The second Ritz value is at most the second eigenvalue; the first is below the largest
         eigenvalue by at most its residual.
         """
-        images = self._B @ (self._B.T @ self._plain_modes)
-        values, weights = np.linalg.eigh(self._plain_modes.T @ images)
-        residual = np.linalg.norm((images - self._plain_modes * values[-1:]) @ weights[:, -1])
+        modes = self._plain_modes
+        assert modes is not None
+        images = self._B @ (self._B.T @ modes)
+        values, weights = np.linalg.eigh(modes.T @ images)
+        residual = np.linalg.norm((images - modes * values[-1:]) @ weights[:, -1])
         above = min(residual, residual**2 / max(values[-1] - values[-2], 1e-300))
         self._plain_modes = np.linalg.qr(images)[0]
         relative = np.sqrt(max(values[-2], 0) / (values[-1] + above) * max(1 - self._mu, 0))

@@ -6,10 +6,11 @@ from typing import Any
 
 from ..claims import Missing, Verdict, judge
 from ..numbers import Number, numbers
+from ..outcome import Failure, Settings
 from ..results import Results
 from ..run import collect, conditions
 from ..settings import canonical, described, from_plain, without_folders
-from ..store import Failure, Settings, Store
+from ..store import Store
 from ..study import Claim, Figure, Study, in_words
 from . import _plotly
 from ._text import Evidence, evidence, statements, value
