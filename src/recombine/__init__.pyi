@@ -10,5 +10,6 @@ from . import tasks as tasks
 from . import theory as theory
 from .examination import examine as examine
 from .lab.load import load as load
+from .splits._diagnosis import diagnose as diagnose
 
 __version__: str

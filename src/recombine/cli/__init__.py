@@ -14,13 +14,14 @@ from recombine import __version__
 
 from ._claims import claims
 from ._data import get_data, list_data
+from ._diagnose import diagnose
 from ._export import export
 from ._report import report
 from ._run import run
 from ._show import show
 from ._studies import studies
 
-COMMANDS: tuple[Callable[..., None], ...] = (studies, show, run, claims, report, export)
+COMMANDS: tuple[Callable[..., None], ...] = (studies, show, run, claims, report, export, diagnose)
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": list_data, "get": get_data}
 # The base of all usage errors; typer does not export it, and brings a click of its own.
 CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]

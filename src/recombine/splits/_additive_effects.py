@@ -37,6 +37,9 @@ class AdditiveEffects:
     _columns: Int[np.ndarray, " values"]
     """The column of the kernel for every value, those of the first factor first."""
     _kernel: Float[np.ndarray, "columns open"]
+    nullity: int
+    """The dimension of all effects that vanish on the trained rows. Offsets of factors that cancel
+    are among them, one less than there are factors, and the effect of every untrained value."""
 
     def __init__(self, combinations: Int[np.ndarray, "combinations factors"], sizes: Sequence[int]):
         """**Arguments:**
@@ -51,7 +54,8 @@ class AdditiveEffects:
             labels = _merged(rows, count)
             self._columns, rows = labels[self._columns], _distinct(labels[rows])
             before, count = count, int(labels.max()) + 1
-        self._kernel = _kernel(rows, count)
+        self._kernel, rank = _kernel(rows, count)
+        self.nullity = count - rank
 
     def of(
         self, combinations: Int[np.ndarray, "combinations factors"]
@@ -113,8 +117,8 @@ def _keys(rows: np.ndarray) -> np.ndarray:
     return keys
 
 
-def _kernel(rows: np.ndarray, count: int) -> np.ndarray:
-    """Orthonormal vectors that vanish on all rows.
+def _kernel(rows: np.ndarray, count: int) -> tuple[np.ndarray, int]:
+    """Orthonormal vectors that vanish on all rows, and the rank of the rows.
 
     The effects of a row that shares no column with others are left at zero: offsets of its factors
     are all that it leaves open, and no combination of its values can tell them.
@@ -122,7 +126,7 @@ def _kernel(rows: np.ndarray, count: int) -> np.ndarray:
     shared = rows[(np.bincount(rows.ravel(), minlength=count)[rows] > 1).any(axis=1)]
     used, columns = np.unique(shared, return_inverse=True)
     if not len(used):
-        return np.zeros((count, 0))
+        return np.zeros((count, 0)), len(rows)
     places = np.repeat(np.arange(len(shared)), rows.shape[1]), columns.ravel()
     ones = coo_array((np.ones(shared.size), places), shape=(len(shared), len(used))).tocsr()
     gram = (ones.T @ ones).toarray()
@@ -133,4 +137,4 @@ def _kernel(rows: np.ndarray, count: int) -> np.ndarray:
     kernel[used[order - 1]] = np.vstack([-solved, np.eye(len(used) - rank)])
     kernel[used] *= scale[:, None]
     kernel[used] = np.linalg.qr(kernel[used])[0]
-    return kernel
+    return kernel, int(rank) + len(rows) - len(shared)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import nearest
+from ._table_files import read_file
 
 
 class NoColumn(ValueError):
@@ -24,40 +25,50 @@ def read_table(
     Of named columns, only those that `factors` names are read, in this order.
     """
     if isinstance(table, (str, Path)):
-        table = _read_file(Path(table))
+        table = read_file(Path(table))
+    columns = columns_by_name(table)
+    return (None, _rows(table)) if columns is None else _of_columns(columns, factors)
+
+
+def columns_by_name(table: Any) -> Mapping[str, Any] | None:
+    """The columns of a data frame, of columns by name or of dicts; None of a table of rows."""
     if hasattr(table, "columns") and hasattr(table, "__getitem__"):  # pandas and Polars
-        table = {str(name): table[name].to_list() for name in table.columns}
+        return {str(name): table[name].to_list() for name in table.columns}
     if isinstance(table, Mapping):
-        return _of_columns(table, factors)
+        return table
+    items = _items(table)
+    if items and all(isinstance(item, Mapping) for item in items):
+        return _columns_of(items)
+    return None
+
+
+def named_rows(table: Any, names: Sequence[str] | None = None) -> dict[str, list[Hashable]]:
+    """The columns of a table of rows, under names, by default `factor 0`, `factor 1`, ..."""
+    rows = _rows(table)
+    width = len(rows[0]) if rows else 0
+    if any(len(row) != width for row in rows):
+        raise ValueError("every row must have one value of every factor")
+    used = list(names or (f"factor {f}" for f in range(width)))
+    if rows and (len(used) != width or len(set(used)) < width):
+        raise ValueError(f"{width} columns need as many different names, not {used}")
+    return {name: [row[f] for row in rows] for f, name in enumerate(used)} if rows else {}
+
+
+def _items(table: Any) -> list:
     try:
-        items = _plain(table)
+        return _plain(table)
     except TypeError:
         raise ValueError(_not_understood(table)) from None
-    if items and all(isinstance(item, Mapping) for item in items):
-        return _of_columns(_columns_of(items), factors)
+
+
+def _rows(table: Any) -> list[Row]:
+    items = _items(table)
     for item in items:
         if isinstance(item, (str, bytes, Mapping, set, frozenset)) or not _is_sequence(item):
             raise ValueError(
                 f"{item!r} is no row of a table: each is a tuple or list of values, or each a dict"
             )
-    return None, [tuple(_plain(item)) for item in items]
-
-
-def _read_file(path: Path) -> Any:
-    import polars
-
-    # Everything in a CSV is text: else 1 and "1" could be different values in two files.
-    readers = {
-        ".csv": lambda: polars.read_csv(path, infer_schema=False),
-        ".parquet": lambda: polars.read_parquet(path),
-    }
-    if path.suffix.lower() not in readers:
-        raise ValueError(f"{path} is no table: its name ends in {' or '.join(readers)}")
-    try:
-        return readers[path.suffix.lower()]()
-    except (OSError, polars.exceptions.PolarsError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} cannot be read: {reason}") from None
+    return [tuple(_plain(item)) for item in items]
 
 
 def _columns_of(records: Sequence[Mapping[str, Hashable]]) -> dict[str, list[Hashable]]:
@@ -102,5 +113,5 @@ def _plain(column: Any) -> list:
 def _not_understood(table: Any) -> str:
     return (
         f"{type(table).__name__} is no table: give rows, dicts, columns by name, a data frame of"
-        " pandas or Polars, or the path of a CSV or Parquet file"
+        " pandas or Polars, or the path of a file (CSV, Parquet, JSON lines)"
     )
