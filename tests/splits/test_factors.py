@@ -63,7 +63,7 @@ def test_values_are_found_in_codes():
         ({"a": [1, None], "b": [1, 2]}, None, "row 1 has no value in the column 'a'"),
         ({"a": [1, float("nan")], "b": [1, 2]}, None, "row 1 has no value in the column 'a'"),
         ({"colour": [1], "b": [1]}, ("color", "b"), "no column 'color': did you mean 'colour'"),
-        ("table.txt", None, "its name ends in .csv or .parquet"),
+        ("table.doc", None, "its name ends in .csv"),
         ("nowhere.csv", None, "nowhere.csv cannot be read"),
         (7, None, "int is no table"),
     ],

@@ -1,5 +1,6 @@
 """`recombine diagnose`: can training data support new combinations, and what to add?"""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,13 +95,15 @@ def diagnose(
     if as_json:
         print_json(report.to_dict())
         return
-    from rich.console import Console
+    if sys.stdout.isatty():
+        from rich.console import Console
 
-    console = Console(width=80, highlight=False)
-    console.print(report)
-    for path in (html, items):
-        if path is not None:
-            console.print(f"\nwritten: {path}", markup=False)
+        Console(width=80, highlight=False).print(report)
+    else:
+        print(report)
+    written = [str(path) for path in (html, items) if path is not None]
+    if written:
+        print(f"\nwritten: {', '.join(written)}")
 
 
 def _names(text: str | None) -> list[str] | None:

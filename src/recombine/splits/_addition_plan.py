@@ -49,18 +49,20 @@ class AdditionPlan:
     pairs_after: float
     items: Items
     """The combinations as numbers."""
+    has_costs: bool = False
+    """Whether combinations cost differently."""
 
     @property
     def cost(self) -> float:
         """What all of them cost."""
-        return sum(addition.cost for addition in self.additions)
+        return float(sum(addition.cost for addition in self.additions))
 
 
 def plan_additions(
     split: EncodedSplit,
     asked: Items,
     *,
-    budget: float | None = None,
+    budget: float | int | None = None,
     rules: ItemRules | None = None,
     trains_asked: bool = False,
 ) -> AdditionPlan:
@@ -103,7 +105,7 @@ class _Planner:
         ).astype(float)
         self.uneven = np.repeat(split.sizes, split.sizes) / max(len(split.trained), 1)
 
-    def plan(self, budget: float | None) -> AdditionPlan:
+    def plan(self, budget: float | int | None) -> AdditionPlan:
         before_pairs, before = self._covered(), self._supported(np.zeros(0, int))
         chosen, reached, fewest = self._support()
         needed = len(chosen) if reached else None
@@ -143,6 +145,7 @@ class _Planner:
             pairs_before=before_pairs,
             pairs_after=self._covered(),
             items=self.pool[order],
+            has_costs=len(set(self.cost.tolist())) > 1,
         )
 
     def _support(self) -> tuple[list[int], bool, bool]:

@@ -44,7 +44,7 @@ class Diagnosis:
     """Of every column of texts."""
     target_text: TextDiagnosis | None
     """Of the target, if it is a column of texts, such as the actions of a command."""
-    budget: float | None
+    budget: float | int | None
     titles: tuple[str, str | None]
     """What training and test are called."""
 
@@ -109,7 +109,7 @@ def diagnose(
     trees: Sequence[str] | None = None,
     target: str | None = None,
     ngrams: int = 3,
-    budget: float | None = None,
+    budget: float | int | None = None,
     costs: Rules = (),
     impossible: Rules = (),
 ) -> Diagnosis:
@@ -141,8 +141,8 @@ def diagnose(
     - `costs`: what combinations cost, such as `[{"colour": "gold", "cost": 5}]`, or a file with one
         rule per row. A combination costs 1, and what the rules for its values say on top; a rule
         that names a value of every factor is the cost of that combination.
-    - `impossible`: combinations that cannot be had, such as `[{"colour": "gold", "size": "big"}]`, or
-        a file.
+    - `impossible`: combinations that cannot be had, such as `[{"colour": "gold", "size": "big"}]`,
+        or a file.
     """
     if ngrams < 2:
         raise ValueError(f"n-grams have two tokens or more, not {ngrams}")
@@ -154,18 +154,18 @@ def diagnose(
         frame, asked, names, [*(texts or ()), *(trees or ())] if texts or trees else None, target
     )
     warnings = list(chosen.warnings)
-    found, of_target = [], None
+    found, of_target, targets = [], None, None
+    if target is not None and is_text(frame[target]):
+        tested = None if asked is None or target not in asked.columns else asked[target]
+        of_target, odd = text_diagnosis(frame[target], tested, longest=ngrams)
+        warnings += odd
+        targets = None if tested is None else (frame[target], tested)
     for column in chosen.texts:
         tested = None if asked is None else asked[column]
         one, odd = text_diagnosis(
-            frame[column], tested, trees=column in (trees or ()), longest=ngrams
+            frame[column], tested, trees=column in (trees or ()), longest=ngrams, targets=targets
         )
         found.append(one)
-        warnings += odd
-    if target is not None and is_text(frame[target]):
-        tested = None if asked is None or target not in asked.columns else asked[target]
-        one, odd = text_diagnosis(frame[target], tested, trees=False, longest=ngrams)
-        of_target = one
         warnings += odd
     table = None
     if chosen.factors:
@@ -189,7 +189,7 @@ def _table(
     asked: "DataFrame | None",
     chosen: SplitColumns,
     warnings: list[str],
-    budget: float | None,
+    budget: float | int | None,
     rules: ItemRules,
 ) -> TableDiagnosis:
     split, odd = encoded_split(frame, asked, chosen.factors)

@@ -71,7 +71,7 @@ def _drawing(section: Section) -> str:
 def _shares(of: TableDiagnosis | TextDiagnosis) -> str:
     """One bar with a piece for every kind of support."""
     counts = {kind: n for kind, n in of.kind_counts.items() if n}
-    colours = dict(zip(SUPPORT_KINDS, _COLOURS, strict=True))
+    colours: dict[str, str] = dict(zip(SUPPORT_KINDS, _COLOURS, strict=True))
     bar = "".join(
         f'<span style="flex:{n};background:{colours[kind]}"></span>' for kind, n in counts.items()
     )
@@ -114,7 +114,8 @@ def _maps(table: TableDiagnosis) -> str:
     """Which pairs of values are trained, and which are asked for, for every two factors."""
     from ._set_counts import SetCounts
 
-    split, drawn = table.split, []
+    split = table.split
+    drawn: list[str] = []
     asked_items = table.items if table.asked_are == "the test" else table.items[:0]
     for (f, g), counts in split.trained_pairs.items():
         rows, columns = split.sizes[f], split.sizes[g]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from ._encoded_split import EncodedSplit, Items, are_among
 
@@ -79,9 +79,7 @@ class Difficulty:
         return found
 
 
-def predicted_difficulty(
-    trained: Int[np.ndarray, "items factors"], tested: Int[np.ndarray, "items factors"]
-) -> Float[np.ndarray, " items"]:
+def predicted_difficulty(trained: Items, tested: Items) -> Float[np.ndarray, " items"]:
     """How hard each tested combination is predicted to be, from 0 (easy) to 1.
 
     ```python

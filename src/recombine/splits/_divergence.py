@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Num
 
 from ._encoded_split import EncodedSplit
 from ._set_counts import SetCounts, factor_sets
@@ -29,8 +29,8 @@ class Divergence:
 
 
 def chernoff_divergence(
-    P: Float[np.ndarray, " kinds"] | Sequence[float],
-    Q: Float[np.ndarray, " kinds"] | Sequence[float],
+    P: Num[np.ndarray, " kinds"] | Sequence[float | int],
+    Q: Num[np.ndarray, " kinds"] | Sequence[float | int],
     alpha: float,
 ) -> float:
     """1 − C_α(P ‖ Q) with C_α(P ‖ Q) = Σ_k p_k^α q_k^(1−α).

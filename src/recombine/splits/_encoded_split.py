@@ -30,8 +30,8 @@ class EncodedSplit:
     factors: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
     """The values of every factor in training and test, in the order in which they appear."""
-    train: Int[np.ndarray, "rows factors"]
-    test: Int[np.ndarray, "rows factors"] | None = None
+    train: Int[np.ndarray, "_ factors"]
+    test: Int[np.ndarray, "_ factors"] | None = None
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -67,10 +67,10 @@ class EncodedSplit:
         return distinct(self.train[:0] if self.test is None else self.test)
 
     @cached_property
-    def trained_pairs(self) -> dict[tuple[int, int], SetCounts]:
+    def trained_pairs(self) -> dict[tuple[int, ...], SetCounts]:
         """How many trained combinations have each pair of values, by the numbers of two factors."""
         sets = factor_sets(len(self.factors), 2)
-        return {(f, g): SetCounts(self.trained, (f, g), self.sizes) for f, g in sets}
+        return {pair: SetCounts(self.trained, pair, self.sizes) for pair in sets}
 
     def named(self, item: Sequence[int]) -> dict[str, Any]:
         """The values of a combination, by factor."""

@@ -23,7 +23,10 @@ class SharedInformation:
     test: float | None
     """None without a test that has both columns."""
     entropy: float
-    """The smaller one of both entropies in training: the most that the bits could be."""
+    """The most that the bits in training could be: the entropy of the target or, of two factors,
+    the smaller entropy."""
+    test_entropy: float | None = None
+    """The same in the test."""
 
     @property
     def share(self) -> float:
@@ -31,14 +34,14 @@ class SharedInformation:
         return self.train / self.entropy if self.entropy > 0 else 0.0
 
     @property
-    def lost(self) -> float:
-        """The bits that training has and the test does not; all of them without a test."""
-        return max(0.0, self.train - (self.test or 0.0))
+    def test_share(self) -> float | None:
+        """The same in the test; None if there is nothing to tell in it."""
+        return None if self.test is None or not self.test_entropy else self.test / self.test_entropy
 
     @property
     def is_shortcut(self) -> bool:
-        """Whether one column gives the other away in training, and does not in the test."""
-        return self.entropy > 0 and self.lost > _NOTEWORTHY * self.entropy
+        """Whether one column gives the other away in training, and less so in the test."""
+        return self.test_share is not None and self.share - self.test_share > _NOTEWORTHY
 
 
 def factor_information(split: EncodedSplit) -> tuple[SharedInformation, ...]:
@@ -59,7 +62,7 @@ def target_information(
     split: EncodedSplit,
     name: str,
     train: Int[np.ndarray, " rows"],
-    test: Int[np.ndarray, " rows"] | None,
+    test: Int[np.ndarray, " _"] | None,
 ) -> tuple[SharedInformation, ...]:
     """What every factor tells of the target.
 
@@ -73,7 +76,7 @@ def target_information(
     for f, factor in enumerate(split.factors):
         asked = split.test is not None and test is not None
         tested = (split.test[:, f], test) if asked else None  # type: ignore[index]
-        found.append(_shared((factor, name), (split.train[:, f], train), tested))  # type: ignore[arg-type]
+        found.append(_shared((factor, name), (split.train[:, f], train), tested, of_second=True))  # type: ignore[arg-type]
     return tuple(sorted(found, key=lambda one: -one.train))
 
 
@@ -81,13 +84,19 @@ def _shared(
     names: tuple[str, str],
     train: tuple[np.ndarray, np.ndarray],
     test: tuple[np.ndarray, np.ndarray] | None,
+    *,
+    of_second: bool = False,
 ) -> SharedInformation:
-    bits, entropy = _bits(*train)
-    return SharedInformation(*names, bits, None if test is None else _bits(*test)[0], entropy)
+    bits, *H = _bits(*train)
+    most = H[1] if of_second else min(H)
+    if test is None:
+        return SharedInformation(*names, bits, None, most)
+    tested, *H = _bits(*test)
+    return SharedInformation(*names, bits, tested, most, H[1] if of_second else min(H))
 
 
-def _bits(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """I(A; B), less what finitely many rows add to it, and the smaller entropy.
+def _bits(first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
+    """I(A; B), less what finitely many rows add to it, H(A) and H(B).
 
     Miller and Madow's correction: an entropy that is estimated from n rows lacks about
     (k − 1) / (2 n ln 2) bits, where k combinations occur.
@@ -100,8 +109,7 @@ def _bits(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     H = [_entropy(counts) for counts in (a, b, both)]
     cells = [int(np.sum(counts > 0)) for counts in (a, b, both)]
     chance = (cells[2] - cells[0] - cells[1] + 1) / (2 * len(first) * np.log(2))
-    most = min(H[0], H[1])
-    return float(np.clip(H[0] + H[1] - H[2] - chance, 0, most)), most
+    return float(np.clip(H[0] + H[1] - H[2] - chance, 0, min(H[:2]))), H[0], H[1]
 
 
 def _entropy(counts: np.ndarray) -> float:

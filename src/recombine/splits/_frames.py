@@ -51,7 +51,7 @@ def frame_of(table: Any, names: Sequence[str] | None = None) -> "DataFrame":
     return frame.select(_with_nulls(frame[name]) for name in frame.columns)
 
 
-def _of_columns(columns: Mapping[str, Sequence[Any]]) -> "DataFrame":
+def _of_columns(columns: Mapping[str, Any]) -> "DataFrame":
     import polars
 
     sizes = {name: len(column) for name, column in columns.items()}
@@ -61,10 +61,12 @@ def _of_columns(columns: Mapping[str, Sequence[Any]]) -> "DataFrame":
     return polars.DataFrame([_series(str(name), values) for name, values in columns.items()])
 
 
-def _series(name: str, values: Sequence[Any]) -> "Series":
+def _series(name: str, values: Any) -> "Series":
     """A column; values of several types, or of types that Polars does not have, as text."""
     import polars
 
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biuf":
+        return polars.Series(name, values)
     plain = [None if value != value else value for value in values]  # NaN, which equals nothing
     kinds = {type(value) for value in plain if value is not None}
     if len(kinds) == 1 and kinds <= {str, int, float, bool, list}:

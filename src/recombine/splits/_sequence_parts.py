@@ -131,7 +131,10 @@ def tree_parts(texts: Sequence[str]) -> SequenceParts:
     """
     atoms, first, second, kinds = _Numbers(), _Numbers(), _Numbers(), _Numbers()
     atom_item, atom, pair_item, pairs, sizes = [], [], [], [], []
-    item, compound, inner, outer = [], [], [], []
+    item: list[int] = []
+    compound: list[int] = []
+    inner: list[int] = []
+    outer: list[int] = []
     for n, text in enumerate(texts):
         tree = parse_tree(text)
         sizes.append(depth(tree))
@@ -154,8 +157,7 @@ def tree_parts(texts: Sequence[str]) -> SequenceParts:
                 large[id(node)] = len(item)
                 item.append(n)
                 compound.append(kinds[(node.label, below, grandchildren)])
-            holders = [id(node), id(parent)]
-            for holder in holders:
+            for holder in (id(node), id(parent)):
                 if holder in large:
                     inner.append(small[id(node)])
                     outer.append(large[holder])

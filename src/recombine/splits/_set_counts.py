@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 from jaxtyping import Int
 
-Items = Int[np.ndarray, "items factors"]
+Items = Int[np.ndarray, "_ factors"]
 """Combinations of values, as their numbers."""
 
 _LISTED = 2**24

@@ -102,7 +102,7 @@ def _support(table: TableDiagnosis) -> Section:
         Statement(
             "fails" if s.open_effects else "holds",
             f"S3 the effects of values cannot all be told apart:"
-            f" {count(s.open_effects, 'combination')} more would do it"
+            f" {count(s.open_effects, 'combination')} more of trained values would do it"
             if s.open_effects
             else "S3 the effects of all trained values can be told apart",
         )
@@ -113,7 +113,7 @@ def _support(table: TableDiagnosis) -> Section:
     else:
         new = int(table.new.sum())
         more = [
-            f"{counts[kind]} have {WHY[kind]}: such as"
+            f"{counts[kind]}: {WHY[kind]}, such as"
             f" {', '.join(map(shown_combination, table.examples(place)))}"
             for place, kind in enumerate(SUPPORT_KINDS)
             if place > 1 and counts[kind]
@@ -249,11 +249,11 @@ def _additions(d: "Diagnosis", table: TableDiagnosis) -> Section:
     elif plan.needed == 0:
         lines.append(Statement("holds", f"{what} is supported already"))
     else:
-        fewest = "fewest or cheapest" if plan.fewest else "few"
+        best = "the cheapest possible" if plan.has_costs else "the fewest possible"
         lines.append(
             Statement(
                 "",
-                f"{count(plan.needed, 'combination')} more would support {what} ({fewest} possible)"
+                f"{count(plan.needed, 'combination')} more would support {what}, {best}"
                 if plan.fewest
                 else f"{count(plan.needed, 'combination')} more would support {what}",
             )

@@ -1,5 +1,6 @@
 """What a column of sequences or parse trees supports, and what it lacks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class TextDiagnosis:
     parts: SequenceParts
     trained_items: int
     """How many different items are trained; in `parts` they come first."""
-    train_rows: Int[np.ndarray, " items"]
+    train_rows: Int[np.ndarray, " _"]
     """How many rows each trained item has."""
     rows: Int[np.ndarray, " items"]
     """How many rows each tested item has."""
@@ -57,6 +58,9 @@ class TextDiagnosis:
     """The tested items."""
     known: Bool[np.ndarray, " items"]
     """Which tested items are trained, too."""
+    target_beyond: Float[np.ndarray, " items"]
+    """The share of the longest target of each tested item that is beyond the longest trained one;
+    0 without targets that are texts."""
 
     @cached_property
     def split(self) -> EncodedSplit:
@@ -109,13 +113,13 @@ class TextDiagnosis:
         """The predicted difficulty of every tested item.
 
         1 − Π (1 − d) over its pairs that are never trained, d being the difficulty of each, and
-        over its length, with the share of it that is beyond the longest trained item.
+        over its length and that of its target, with the share that is beyond the longest trained.
         """
         item, pairs = self._tested_pairs
         left = np.zeros(len(self.rows))
         np.add.at(left, item, np.log1p(-np.minimum(Difficulty(self.split).of(pairs), 1 - 1e-9)))
         beyond = np.maximum(0, 1 - self.longest_trained / np.maximum(self.tested_sizes, 1))
-        found = 1 - np.exp(left) * (1 - beyond)
+        found = 1 - np.exp(left) * (1 - beyond) * (1 - self.target_beyond)
         return np.where(self.known, 0, np.maximum(found, 0))
 
     @property
@@ -239,7 +243,12 @@ class TextDiagnosis:
 
 
 def text_diagnosis(
-    train: "Series", test: "Series | None", *, trees: bool, longest: int
+    train: "Series",
+    test: "Series | None",
+    *,
+    trees: bool = False,
+    longest: int = 3,
+    targets: "Sequence[Series] | None" = None,
 ) -> tuple[TextDiagnosis, list[str]]:
     """Diagnose a column of sequences, or of parse trees.
 
@@ -248,6 +257,7 @@ def text_diagnosis(
     - `train`, `test`: the column in training and in the test.
     - `trees`: whether its texts are parse trees.
     - `longest`: the tokens of the longest n-grams.
+    - `targets`: the targets of training and test, if they are texts.
 
     **Returns:**
 
@@ -255,8 +265,8 @@ def text_diagnosis(
     """
     import polars
 
-    warnings, columns = [], []
-    for where, column in (("training", train), ("the test", test)):
+    warnings, columns, lengths = [], [], []
+    for n, (where, column) in enumerate((("training", train), ("the test", test))):
         if column is None:
             continue
         if column.null_count():
@@ -265,6 +275,9 @@ def text_diagnosis(
                 f" {len(column)} rows of {where}; these are left out"
             )
         columns.append(_as_text(column).drop_nulls())
+        if targets is not None:
+            words = _as_text(targets[n]).filter(column.is_not_null()).str.split(" ").list.len()
+            lengths.append(words.fill_null(0).to_numpy())
         if not len(columns[-1]):
             raise ValueError(f"column {column.name!r} has no value in any row of {where}")
     _, numbers = encode(columns)
@@ -273,6 +286,10 @@ def text_diagnosis(
         column.gather(np.sort(first)) for column, (_, first, _) in zip(columns, found, strict=True)
     ]
     counts = [c[np.argsort(first)] for _, first, c in found]
+    beyond = np.zeros(len(found[1][1]) if len(found) > 1 else 0)
+    if len(lengths) > 1:
+        place = np.argsort(np.argsort(found[1][1]))[np.unique(numbers[1], return_inverse=True)[1]]
+        np.maximum.at(beyond, place, 1 - lengths[0].max() / np.maximum(lengths[1], 1))
     every = polars.concat([c.alias("text") for c in distinct_items])
     parts = tree_parts(every.to_list()) if trees else sequence_parts(every, longest)
     tested: Any = distinct_items[1] if len(distinct_items) > 1 else every.head(0)
@@ -285,6 +302,7 @@ def text_diagnosis(
             rows=counts[1] if len(counts) > 1 else np.zeros(0, np.int64),
             texts=tuple(tested.to_list()),
             known=np.asarray(tested.is_in(distinct_items[0].to_list()).to_list(), bool),
+            target_beyond=beyond,
         ),
         warnings,
     )

@@ -102,7 +102,7 @@ def text_sections(d: "Diagnosis", text: TextDiagnosis) -> list[Section]:
                 f"S4 {counts['supported']} of {int((text.kinds > 0).sum())} new items have"
                 f" supported pairs only ({percent(share)} of their rows)",
                 tuple(
-                    f"{counts[kind]} have {WHY[kind]}: such as"
+                    f"{counts[kind]}: {WHY[kind]}, such as"
                     f" {', '.join(map(quoted, text.examples(place, 2)))}"
                     for place, kind in enumerate(SUPPORT_KINDS)
                     if place > 1 and counts[kind]
