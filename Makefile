@@ -49,6 +49,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/sparse_experts.py
 	$(BIN)/python benchmarks/lab.py
 	$(BIN)/python benchmarks/split_reports.py
+	$(BIN)/python benchmarks/weight_masks.py
 
 # Writes requirements.lock anew from the ranges in pyproject.toml; all extras but `bench` and
 # `text`.

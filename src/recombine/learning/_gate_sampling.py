@@ -39,15 +39,14 @@ def _relaxed(logits, uniform, temperature):
     return jax.nn.sigmoid((logits - noise) / temperature)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+@partial(jax.custom_vjp, nondiff_argnums=(3,))
 def sampled_weights(
     weights: Float[Array, "..."],
     logits: Float[Array, "..."],
     words: UInt32[Array, " 2"],
-    samples: int,
     temperature: float = 1.0,
-) -> Float[Array, "samples ..."]:
-    """Weights w·b under sampled masks b: the Gumbel-sigmoid, with a straight-through gradient.
+) -> Float[Array, "..."]:
+    """Weights w·b under a sampled mask b: the Gumbel-sigmoid, with a straight-through gradient.
 
     b = 1[s > 0.5], which is 1 with probability σ(l) for every temperature τ. Its derivative by l is
     that of s, s (1 - s) / τ. The ratio of the two exponential numbers log U₁ / log U₂ has the
@@ -55,25 +54,23 @@ def sampled_weights(
 
     **Arguments:**
 
-    - `words`: two random 32-bit words, which all samples are drawn with.
+    - `words`: two random 32-bit words, which the mask is drawn with.
     """
-    return _sampled(weights, logits, words, samples, temperature)[0]
+    return _sampled(weights, logits, words, temperature)[0]
 
 
-def _sampled(weights, logits, words, samples, temperature):
-    uniform = cheap_uniform(words, (samples, *logits.shape))
-    kept = uniform < jax.nn.sigmoid(logits)
+def _sampled(weights, logits, words, temperature):
+    kept = cheap_uniform(words, logits.shape) < jax.nn.sigmoid(logits)
     return jnp.where(kept, weights, 0), (weights, logits, words)
 
 
-def _slope(samples, temperature, residual, slope):
+def _slope(temperature, residual, slope):
     weights, logits, words = residual
     # The noise is drawn again: it costs less than to keep it.
-    uniform = cheap_uniform(words, (samples, *logits.shape))
+    uniform = cheap_uniform(words, logits.shape)
     s = _relaxed(logits, uniform, temperature)
-    of_logits = (slope * (s * (1 - s))).sum(axis=0) * weights / temperature
-    kept = uniform < jax.nn.sigmoid(logits)
-    return jnp.where(kept, slope, 0).sum(axis=0), of_logits, None
+    of_logits = slope * weights * s * (1 - s) / temperature
+    return jnp.where(uniform < jax.nn.sigmoid(logits), slope, 0), of_logits, None
 
 
 sampled_weights.defvjp(_sampled, _slope)

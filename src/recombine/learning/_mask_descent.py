@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from .._checks import check_counts
 from .._errors import UserError
 from ._batches import AbstractBatches, AbstractStream, Sampler
 from ._descent import Descent
@@ -106,6 +107,9 @@ class MaskLoss(eqx.Module):
     - `temperature`: τ.
     - `draws`: whether the objective draws at random itself. Then it gets a key; otherwise None,
         which means that there is no dropout.
+    - `weights`: whether the loss has a gradient by the weights, too.
+    - `parallel`: masks to work on at a time. On a CPU one at a time is faster, since products of
+        two matrices are.
     """
 
     objective: Callable[..., Any]
@@ -113,45 +117,80 @@ class MaskLoss(eqx.Module):
     samples: int = 4
     temperature: float = eqx.field(static=True, default=1.0)
     draws: bool = False
+    weights: bool = False
+    parallel: int = 1
+
+    def __check_init__(self):
+        check_counts(self, "samples", "parallel")
 
     def __call__(
         self, model: Masked, batch: Any, key: PRNGKeyArray
     ) -> tuple[Float[Array, ""], dict[str, Array]]:
         """The loss of masks on their batches."""
         of_masks, of_objective = jax.random.split(key)
-        rest, samples = model.rest(), self.samples
-        weights = model.sampled(of_masks, samples, self.temperature)
+        learns, rest = eqx.partition(model, model.trainable(weights=self.weights))
+        keys = [named_key(of_objective, name) for name in model.names]
+        keys = jax.vmap(lambda key: jax.random.split(key, self.samples))(jnp.stack(keys))
+        parts = jax.tree.map(self._cut, batch)
+        # The gradient of every sample is taken as soon as its loss is known: then nothing is kept
+        # of one sample while others are drawn.
+        fixed = jax.lax.stop_gradient(learns)
+        network, logits = fixed.network, fixed.logits
 
-        def cut(leaf):
-            if leaf.shape[1] % samples:
-                raise ValueError(
-                    f"samples={samples} do not divide a batch of {leaf.shape[1]} examples; use a "
-                    "number that does"
-                )
-            return leaf.reshape(len(leaf), samples, -1, *leaf.shape[2:])
-
-        def loss(weights, part, key):
-            result = self.objective(eqx.combine(weights, rest), part, key)
+        def of_sample(learns, words, part, key):
+            network, logits = learns
+            whole = eqx.combine(eqx.tree_at(lambda m: m.network, fixed, network), rest)
+            made = whole.sampled(logits, words, self.temperature)
+            result = self.objective(made, part, key if self.draws else None)
             return result if isinstance(result, tuple) else (result, {})
 
-        if self.draws:
-            keys = jnp.stack([named_key(of_objective, name) for name in model.names])
-            keys = jax.vmap(lambda key: jax.random.split(key, samples))(keys)
-            losses, extras = jax.vmap(jax.vmap(loss))(weights, jax.tree.map(cut, batch), keys)
-        else:
-            both = jax.vmap(jax.vmap(lambda w, part: loss(w, part, None)))
-            losses, extras = both(weights, jax.tree.map(cut, batch))
-        of_task = losses.mean(axis=1)
-        logits = jax.tree.leaves(model.logits)
-        sums = sum(leaf.reshape(len(leaf), -1).sum(axis=1) for leaf in logits)
-        extras = {name: value.mean(axis=1) for name, value in extras.items()}
-        extras |= {"task_loss": of_task, "kept": _kept_shares(logits)}
-        return (of_task + self.alpha * sums).sum(), extras
+        def of_mask(mask):
+            logits, *each = mask
+
+            def add(total, one):
+                found, slope = jax.value_and_grad(of_sample, has_aux=True)((network, logits), *one)
+                return jax.tree.map(jnp.add, total, slope), found
+
+            zeros = jax.tree.map(jnp.zeros_like, (network, logits))
+            slopes, (losses, extras) = jax.lax.scan(add, zeros, tuple(each))
+            mean = jax.tree.map(lambda values: values.mean(axis=0), (losses, extras))
+            return jax.tree.map(lambda total: total / self.samples, slopes), mean
+
+        words = model.words(of_masks, self.samples)
+        slopes, (losses, extras) = jax.lax.map(
+            of_mask, (logits, words, parts, keys),
+            batch_size=None if self.parallel == 1 else self.parallel,
+        )  # fmt: skip
+        of_network, of_logits = slopes
+        slopes = (jax.tree.map(lambda slope: slope.sum(axis=0), of_network), of_logits)
+        leaves = jax.tree.leaves(learns.logits)
+        sums = jnp.stack([leaf.reshape(len(leaf), -1).sum(axis=1) for leaf in leaves]).sum(axis=0)
+        loss = losses.sum() + _with_slope((learns.network, learns.logits), slopes)
+        extras |= {"task_loss": losses, "kept": _kept_shares(leaves)}
+        return loss + (self.alpha * sums).sum(), extras
+
+    def _cut(self, leaf: Array) -> Array:
+        """The batch of every mask in equal parts."""
+        if leaf.shape[1] % self.samples:
+            raise ValueError(
+                f"samples={self.samples} do not divide a batch of {leaf.shape[1]} examples; use a "
+                "number that does"
+            )
+        return leaf.reshape(len(leaf), self.samples, -1, *leaf.shape[2:])
+
+
+def _with_slope(values: Any, slopes: Any) -> Float[Array, ""]:
+    """Zero, with a given gradient."""
+    pairs = zip(jax.tree.leaves(values), jax.tree.leaves(slopes), strict=True)
+    return sum(
+        (jnp.vdot(slope, value - jax.lax.stop_gradient(value)) for value, slope in pairs),
+        start=jnp.zeros(()),
+    )
 
 
 def _kept_shares(logits: Sequence[Array]) -> Float[Array, " masks"]:
-    kept = sum((leaf > 0).reshape(len(leaf), -1).sum(axis=1) for leaf in logits)
-    return kept / sum(leaf[0].size for leaf in logits)
+    flat = jnp.concatenate([leaf.reshape(len(leaf), -1) for leaf in logits], axis=1)
+    return (flat > 0).mean(axis=1)
 
 
 class EachMask(eqx.Module):
@@ -172,7 +211,7 @@ class EachMask(eqx.Module):
             kept = jax.tree.map(lambda w, l: jnp.where(l > 0, w, 0), weights, logits)
             return self.measure(eqx.combine(kept, rest))
 
-        return jax.vmap(under)(model.logits)
+        return jax.lax.map(under, model.logits)
 
 
 def clip_masks(norm: Number) -> Optimizer:
@@ -236,6 +275,7 @@ def mask_descent(
     clip_norm: Number = 1.0,
     weights: bool = False,
     draws: bool = False,
+    parallel: int = 1,
     measure: Callable[..., dict[str, Array]] | None = None,
     every: int = 1,
 ) -> Descent:
@@ -250,7 +290,7 @@ def mask_descent(
     - `beta`: β, the price of a weight times the batch size; a number, or one per mask.
     - `batch_size`: examples in a batch, b.
     - `rate`: of Adam, whose ε stays at 10⁻⁸: see `steps_to_remove`.
-    - `samples`, `temperature`, `draws`: as for `MaskLoss`.
+    - `samples`, `temperature`, `draws`, `parallel`: as for `MaskLoss`.
     - `clip_norm`: norm to which longer gradients of a mask are scaled.
     - `weights`: learn weights and masks together; the gradient is then clipped as a whole.
     - `measure`, `every`: as for `Descent`; see `EachMask`.
@@ -263,7 +303,7 @@ def mask_descent(
     first = clip(clip_norm) if weights else clip_masks(clip_norm)
     alpha = jnp.asarray(beta, float) / batch_size
     return Descent(
-        MaskLoss(objective, alpha, samples, temperature, draws),
+        MaskLoss(objective, alpha, samples, temperature, draws, weights, parallel),
         _Ordered(targets, masked.names),
         chain(first, adam(rate, eps=ADAM_EPS)),
         key=key, measure=measure, trainable=masked.trainable(weights=weights), every=every,

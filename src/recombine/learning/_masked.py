@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
 from ._gate_sampling import sampled_weights
 from ._weight_mask import WeightMask, chosen_weights, layer_names
@@ -128,27 +128,28 @@ class Masked(eqx.Module):
             lambda w, stays: jnp.where(stays, jax.lax.stop_gradient(w), w), weights, self.frozen
         )
 
-    def sampled(self, key: PRNGKeyArray, samples: int = 1, temperature: float = 1.0) -> Any:
-        """The masked weights under sampled masks, `[masks, samples, *weights]`; `None` elsewhere.
+    def words(self, key: PRNGKeyArray, samples: int) -> UInt32[Array, "masks samples layers 2"]:
+        """What masks are sampled with. They depend on a mask's name, and on no other mask."""
+        shape = (samples, len(self.layers), 2)
+        drawn = [jax.random.bits(named_key(key, name), shape, jnp.uint32) for name in self.names]
+        return jnp.stack(drawn)
 
-        A mask's samples depend on its name and the key, and on no other mask.
+    def sampled(
+        self, logits: Any, words: UInt32[Array, "layers 2"], temperature: float = 1.0
+    ) -> Any:
+        """The network under a sampled mask with these logits, with a gradient by both.
+
+        **Arguments:**
+
+        - `logits`: of one mask, `[*weights]`.
+        - `words`: what it is sampled with: see `words`.
         """
-        leaves, treedef = jax.tree.flatten(self.logits)
-        weights = jax.tree.leaves(self.weights())
-
-        def words(name):
-            return jax.random.bits(named_key(key, name), (len(leaves), 2), jnp.uint32)
-
-        drawn = jnp.stack([words(name) for name in self.names])
-
-        def sample(weights, logits, words):
-            return sampled_weights(weights, logits, words, samples, temperature)
-
+        leaves, treedef = jax.tree.flatten(logits)
         found = [
-            jax.vmap(sample, (None, 0, 0))(w, logits, drawn[:, i])
-            for i, (w, logits) in enumerate(zip(weights, leaves, strict=True))
+            sampled_weights(w, l, word, temperature)
+            for w, l, word in zip(jax.tree.leaves(self.weights()), leaves, words, strict=True)
         ]
-        return jax.tree.unflatten(treedef, found)
+        return eqx.combine(jax.tree.unflatten(treedef, found), self.rest())
 
     def rest(self) -> Any:
         """The network without the weights that are masked, to combine with some of these."""
