@@ -2,10 +2,10 @@
 
     make bench
 
-All figures are the least of several rounds in which the runs take turns. "One by one" is 16 times a
-step of one mask, by a program that is compiled once. "With start" compares 400 steps as a user waits
-for them: 16 masks after one another start 16 times, and compile once. The last column is a step of
-one mask over a step of training the same network on the same batches without masks.
+All figures are the least of several rounds in which the runs take turns. "One by one" is 16 times
+a step of one mask, by a program that is compiled once. "With start" compares 400 steps as a user
+waits for them: 16 masks after one another start 16 times, and compile once. The last column is a
+step of one mask over a step of training the same network on the same batches without masks.
 """
 
 import time
