@@ -422,3 +422,39 @@ def test_figures_are_json_without_help():
     figure = figures.panels("a", x="", y="")
     figures.add_points(figure, [1, 2], [[1, 2], [3, 4]], "s")
     assert json.loads(figure.to_json())["layout"]["meta"]["panels"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("title", "low", "high"),
+    [
+        ("accuracy on new combinations", 0, 1),
+        ("share of experts chosen again", 0, 1),
+        ("test loss", 0, None),
+        ("cosine between domains", -1, 1),
+        ("difference in accuracy", None, None),
+        ("ours minus modular", None, None),
+        ("bias", None, None),
+    ],
+)
+def test_bars_end_where_the_quantity_ends(title, low, high):
+    figure = figures.panels("", x="x", y=title)
+    figures.add_points(figure, [1, 2], [[0.0, 0.2], [0.9, 1.0]], "a")  # half-widths 1.3 and 0.6
+    bars = figure.data[-1].error_y
+    first = 0.1 - bars.arrayminus[0]
+    last = 0.95 + bars.array[1]
+    assert first == pytest.approx(0.1 - 1.270620 if low is None else low, abs=1e-5)
+    assert last == pytest.approx(0.95 + 0.635310 if high is None else high, abs=1e-5)
+
+
+def test_bars_of_a_quantity_in_other_units_are_not_cut():
+    figure = figures.panels("", x="x", y="accuracy")
+    figures.add_points(figure, [1], [[90.0, 99.0]], "percent")
+    assert 94.5 + figure.data[-1].error_y.array[0] > 100
+
+
+def test_bounds_can_be_given():
+    figure = figures.panels("", x="x", y="bias")
+    figures.add_points(figure, [1], [[0.1, 0.9]], "a", bounds=(-0.5, 1.0))
+    bars = figure.data[-1].error_y
+    assert 0.5 - bars.arrayminus[0] == pytest.approx(-0.5)
+    assert 0.5 + bars.array[0] == pytest.approx(1.0)

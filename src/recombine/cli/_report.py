@@ -13,8 +13,17 @@ def report(
     store: StoreOption = DEFAULT_STORE,
     out: Annotated[Path, typer.Option(help="The folder for the site.")] = Path("recombine-report"),
     files: LoadOption = None,
+    with_published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Also show the results that come with the package; then no store is needed.",
+        ),
+    ] = False,
 ) -> None:
     """Write a self-contained HTML site of everything in the store, with interactive figures."""
+    from contextlib import nullcontext
+
     from recombine.lab.report import write_report
     from recombine.lab.store import Store
 
@@ -24,8 +33,9 @@ def report(
         left_out.append(reference)
         print(f"recombine: not shown: {reference}: {reason}", file=sys.stderr)
 
-    with Store.open(store) as opened:
-        index = write_report(opened, out, note, files or [])
+    absent = with_published and store == DEFAULT_STORE and not store.exists()
+    with nullcontext() if absent else Store.open(store) as opened:
+        index = write_report(opened, out, note, files or [], published=with_published)
     print(f"report: {index}")
     if left_out:
         raise typer.Exit(1)

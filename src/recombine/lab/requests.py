@@ -65,7 +65,7 @@ def settings_asked_for(database: sqlite3.Connection, study: str) -> list[Setting
 
 
 def settings_with_results(database: sqlite3.Connection, study: str) -> list[Settings]:
-    """See `Store.all_settings`."""
+    """See `Store.every_settings`."""
     rows = database.execute(
         "SELECT preset, overrides FROM runs r WHERE study = ? AND EXISTS (SELECT 1"
         " FROM requests q JOIN trials t ON t.id = q.trial WHERE q.study = r.study"
@@ -74,7 +74,6 @@ def settings_with_results(database: sqlite3.Connection, study: str) -> list[Sett
         (study,),
     ).fetchall()
     found = [Settings(preset, json.loads(overrides)) for preset, overrides in rows]
-    found = [one for one in found if one.preset != "smoke"] or found
     latest = None if found else latest_settings(database, study)
     return found or ([latest] if latest else [])
 

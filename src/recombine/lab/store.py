@@ -301,11 +301,14 @@ class Store:
         return row[0] or 1
 
     def all_settings(self, study: str) -> list[Settings]:
-        """Every preset and overrides with finished trials of `study`, those without overrides
-        first, then by their last runs; if no trial is finished, those of the last run.
+        """Those of `every_settings` that are worth judging: preset smoke counts only where there
+        is no other."""
+        found = self.every_settings(study)
+        return [one for one in found if one.preset != "smoke"] or found
 
-        Preset smoke counts only where there is no other.
-        """
+    def every_settings(self, study: str) -> list[Settings]:
+        """Every preset and overrides with finished trials of `study`, those without overrides
+        first, then by their last runs; if no trial is finished, those of the last run."""
         return settings_with_results(self._db, study)
 
     def latest_settings(self, study: str) -> Settings | None:

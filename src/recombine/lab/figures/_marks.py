@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..intervals import confidence_interval
+from ._bounds import Bounds, bounds_of
 from ._panels import anchor, axis, check_panel
 from ._theme import CLEAR, INK, MUTED, PAPER, color_of
 
@@ -152,16 +153,20 @@ def add_points(
     color: int | str = 0,
     panel: int = 0,
     line: bool = True,
+    bounds: Bounds | None = None,
 ) -> None:
     """A sweep: all seeds as points, their mean with its 95 % interval, and a line through it.
 
-    On a logarithmic axis the mean and the interval are those of the logarithms.
+    On a logarithmic axis the mean and the interval are those of the logarithms. Intervals are cut
+    off at the bounds of the quantity.
 
     **Arguments:**
 
     - `x`: `[conditions]`, numbers or words.
     - `ys`: one value per seed for each condition; a condition without values is left out.
     - `line`: whether to connect the means.
+    - `bounds`: the smallest and the largest value that the quantity can have; by default those of
+        what the title of the axis names, if it is an accuracy, a share, a loss or the like.
     """
     if len(x) != len(ys):
         raise ValueError(f"{name}: {len(x)} conditions, values for {len(ys)}")
@@ -176,6 +181,9 @@ def add_points(
     else:
         intervals = np.array([confidence_interval(values) for _, values in kept])
     means, low, high = intervals.T
+    title = figure.layout[axis(panel, "y")].title.text or ""
+    ends = bounds or bounds_of(title, np.concatenate([values for _, values in kept]))
+    low, high = np.maximum(low, min(ends)), np.minimum(high, max(ends))
     hue = color_of(color)
     several = any(values.size > 1 for _, values in kept)
     if several:
@@ -213,6 +221,7 @@ def add_points(
         if several
         else None,
         layer="mean",
+        bars=several,
     )
 
 
@@ -309,6 +318,7 @@ def _scatter(
     layer: str,
     mode: str = "lines",
     legend: bool = True,
+    bars: bool = False,
     **properties: Any,
 ) -> None:
     """Add a trace; only the first of equal name and colour appears in the legend."""
@@ -324,7 +334,7 @@ def _scatter(
         showlegend=legend and bool(name) and not shown,
         xaxis=anchor(panel, "x"),
         yaxis=anchor(panel, "y"),
-        meta={"kind": layer},
+        meta={"kind": layer} | ({"bars": True} if bars else {}),
         **{k: v for k, v in properties.items() if v is not None},
     )
     figure.add_trace(trace)

@@ -3,9 +3,9 @@
 import importlib.resources
 import json
 import math
-import re
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,13 +19,19 @@ from recombine import __version__
 from ..errors import UserError
 from ..figures._theme import DARK
 from ..files import only
+from ..published import names as published_names
 from ..registry import listed, load
+from ..rounding import interval as rounded
 from ..store import Store
 from ..words import duration
 from . import _text
 from ._folder import refuse_foreign, replacing
-from ._page import VERDICTS, Drawing, StudyPage, gather, told
+from ._measured import metrics_csv
+from ._overview import are_open, families
+from ._page import VERDICTS, Drawing, StudyPage, gather_page, told
+from ._reading import docs_page, source_file
 
+ASSETS = ("report.css", "report.js", "overview.js", "study.js")
 HERE = importlib.resources.files(__package__ or "recombine.lab.report")
 
 
@@ -38,10 +44,13 @@ class Unreadable:
 
 
 def write_report(
-    store: Store,
+    store: Store | None,
     out: str | Path,
     on_left_out: Callable[[str, str], None] = lambda reference, reason: None,
     files: Sequence[str | Path] = (),
+    *,
+    published: bool = False,
+    docs: str = "",
 ) -> Path:
     """Write a site of everything in `store` to the folder `out`.
 
@@ -54,6 +63,9 @@ def write_report(
     - `on_left_out`: told of every study that cannot be shown: what it was loaded from, and why.
     - `files`: Python files that may be run, with studies or specs that the store names; those that
         have been run before may stay.
+    - `published`: whether to show the results that come with the package, too; then there need be
+        no store.
+    - `docs`: where the pages of the docs are, seen from `out`; by default the report has its own.
 
     **Returns:**
 
@@ -61,56 +73,132 @@ def write_report(
     """
     target = Path(out).resolve()
     refuse_foreign(target)
-    with store.snapshot(), only(files):
-        pages, unreadable = _gather(store)
+    with store.snapshot() if store else nullcontext(), only(files):
+        pages, unreadable = _gather(store, published)
+        metrics = {
+            (page.study.name, sheet.key): metrics_csv(sheet.results)
+            for page in pages
+            for sheet in page.sheets
+        }
     for study in unreadable:
         on_left_out(study.reference, study.reason)
-    written = datetime.now(UTC)
     with replacing(target) as folder:
-        _write_assets(folder / "assets")
-        addresses = _addresses(pages)
-        templates = _templates()
-        shared = {"version": __version__, "written": written, "verdict_words": VERDICTS}
-        for i, page in enumerate(pages):
-            address = addresses[i]
-            data = {d.figure.name: _write_data(folder, address, d) for d in page.drawings}
-            around = {
-                "previous": (pages[i - 1], addresses[i - 1]) if i else None,
-                "following": (pages[i + 1], addresses[i + 1]) if i + 1 < len(pages) else None,
-            }
-            html = templates.get_template("study.html.j2").render(
-                shared | around, page=page, data=data, root="../../", dark=_embedded(DARK)
-            )
-            _write(folder / f"studies/{address}.html", html)
-        families: dict[str, list[tuple[StudyPage, str]]] = {}
-        for page, address in zip(pages, addresses, strict=True):
-            families.setdefault(page.study.family, []).append((page, address))
-        html = templates.get_template("index.html.j2").render(
-            shared, families=families, unreadable=unreadable, totals=_totals(pages), dark=DARK,
-            root="",
-        )  # fmt: skip
-        _write(folder / "index.html", html)
-        document = _document(pages, addresses, written)
-        _write(folder / "data.json", json.dumps(document, indent=1, allow_nan=False, default=str))
+        _Site(folder, pages, unreadable, metrics, docs).write()
     return Path(out) / "index.html"
 
 
-def _gather(store: Store) -> tuple[list[StudyPage], list[Unreadable]]:
-    pages, unreadable = [], []
-    for reference in store.references():
-        try:
-            study = load(reference)
-        except Exception as error:  # one study that raises must not hide the others
+class _Site:
+    """The pages of a report, and the files that they link to."""
+
+    def __init__(
+        self,
+        folder: Path,
+        pages: Sequence[StudyPage],
+        unreadable: Sequence[Unreadable],
+        metrics: dict[tuple[str, str], str],
+        docs: str,
+    ):
+        self.folder, self.pages, self.unreadable = folder, pages, unreadable
+        self.metrics, self.docs = metrics, docs
+        self.addresses = _addresses(pages)
+        self.families = families(pages, self.addresses)
+        self.written = datetime.now(UTC)
+        self.templates = _templates()
+        self.shared = {"version": __version__, "written": self.written, "dark": DARK}
+
+    def write(self) -> None:
+        _write_assets(self.folder / "assets")
+        for i in range(len(self.pages)):
+            self._write_study(i)
+        self._render(
+            "index.html", "index.html.j2", families=self.families, unreadable=self.unreadable,
+            totals=_totals(self.pages), open=are_open(self.families),
+            presets=list(dict.fromkeys(s.settings.preset for p in self.pages for s in p.sheets)),
+        )  # fmt: skip
+        document = _document(self.pages, self.addresses, self.written)
+        text = json.dumps(document, indent=1, allow_nan=False, default=str)
+        _write(self.folder / "data.json", text)
+
+    def _write_study(self, i: int) -> None:
+        page, address = self.pages[i], self.addresses[i]
+        data = {
+            (sheet.key, d.figure.name): self._write_data(address, sheet.key, d)
+            for sheet in page.sheets
+            for d in sheet.drawings
+        }
+        tables = {}
+        for sheet in page.sheets:
+            tables[sheet.key] = f"data/{address}/{sheet.key}/metrics.csv"
+            _write(self.folder / tables[sheet.key], self.metrics[page.study.name, sheet.key])
+        around = {
+            "previous": (self.pages[i - 1], self.addresses[i - 1]) if i else None,
+            "following": (self.pages[i + 1], self.addresses[i + 1])
+            if i + 1 < len(self.pages)
+            else None,
+        }
+        self._render(
+            f"studies/{address}.html", "study.html.j2", page=page, data=data, tables=tables,
+            source=self._write_source(page, address), docs=self._write_docs(page, address),
+            **around,
+        )  # fmt: skip
+
+    def _write_data(self, address: str, key: str, drawing: Drawing) -> str:
+        """Write a figure's data. Returns its path in the report's folder, empty without data."""
+        if not drawing.json:
+            return ""
+        content, kind = (drawing.table, "csv") if drawing.table else (drawing.json, "json")
+        path = f"data/{address}/{key}/{_text.slug(drawing.figure.name)}.{kind}"
+        _write(self.folder / path, content)
+        return path
+
+    def _write_source(self, page: StudyPage, address: str) -> tuple[str, str] | None:
+        """Write the study's source file as a page. Returns its name and its path."""
+        file = source_file(page.reference)
+        if file is None:
+            return None
+        path = f"studies/{address}.source.html"
+        self._render(path, "source.html.j2", page=page, file=file, back=Path(address).name)
+        return file.name, path
+
+    def _write_docs(self, page: StudyPage, address: str) -> str:
+        """Where the study's page in the docs is, seen from its page here; empty if it has none."""
+        text = docs_page(page.reference)
+        if text is None:
+            return ""
+        if self.docs:
+            return f"../../{self.docs}/{page.reference}.html"
+        path = f"studies/{address}.docs.html"
+        self._render(path, "docs.html.j2", page=page, text=text, back=Path(address).name)
+        return f"../../{path}"
+
+    def _render(self, path: str, template: str, **content: Any) -> None:
+        root = "../" * path.count("/")
+        html = self.templates.get_template(template).render(self.shared | content, root=root)
+        _write(self.folder / path, html)
+
+
+def _gather(store: Store | None, with_published: bool) -> tuple[list[StudyPage], list[Unreadable]]:
+    pages: list[StudyPage] = []
+    unreadable: list[Unreadable] = []
+    references = store.references() if store else []
+    if with_published:
+        references += [name for name in published_names() if name not in references]
+    for reference in references:
+
+        def note(error: Exception, reference: str = reference) -> None:
             unreadable.append(Unreadable(reference, _why(reference, error)))
+
+        try:
+            page = gather_page(load(reference), reference, store, with_published, note)
+        except Exception as error:  # one study that raises must not hide the others
+            note(error)
             continue
-        for settings in store.all_settings(study.name):
-            try:
-                pages.append(gather(study, settings, store))
-            except Exception as error:  # nor one of its settings
-                unreadable.append(Unreadable(reference, _why(reference, error)))
+        if page is not None:
+            pages.append(page)
     if not pages and not unreadable:
-        raise UserError(f"the store {store.folder} is empty: run a study first")
-    pages.sort(key=_family_order(pages))
+        where = f"the store {store.folder} is empty" if store else "no results were published"
+        raise UserError(f"{where}: run a study first")
+    pages.sort(key=_order(references))
     return pages, unreadable
 
 
@@ -120,10 +208,16 @@ def _why(reference: str, error: Exception) -> str:
     return str(error) if isinstance(error, UserError) else told(error)
 
 
-def _family_order(pages: Sequence[StudyPage]):
-    """A sort key that groups studies by family and otherwise keeps their order."""
-    order = list(dict.fromkeys(p.study.family for p in pages))
-    return lambda page: order.index(page.study.family)
+def _order(references: Sequence[str]) -> Callable[[StudyPage], tuple[int, int]]:
+    """Studies as the package lists them; then, by family, those of files as they were run."""
+    places = {name: place for place, name in enumerate(dict.fromkeys([*listed(), *references]))}
+    first: dict[str, int] = {}
+    for name, place in places.items():
+        first.setdefault(name.partition("/")[0], place)
+    return lambda page: (
+        first.get(page.study.family, len(places)),
+        places.get(page.reference, len(places)),
+    )
 
 
 def _addresses(pages: Sequence[StudyPage]) -> list[str]:
@@ -131,26 +225,12 @@ def _addresses(pages: Sequence[StudyPage]) -> list[str]:
     addresses: list[str] = []
     for page in pages:
         family, _, name = page.study.name.partition("/")
-        address = base = f"{_slug(family)}/{_slug(name or family)}"
+        address = base = f"{_text.slug(family)}/{_text.slug(name or family)}"
         nth = 2
         while address in addresses:
             address, nth = f"{base}-{nth}", nth + 1
         addresses.append(address)
     return addresses
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "study"
-
-
-def _write_data(folder: Path, address: str, drawing: Drawing) -> str:
-    """Write a figure's data. Returns its path in the report's folder, empty without data."""
-    if not drawing.json:
-        return ""
-    content, kind = (drawing.table, "csv") if drawing.table else (drawing.json, "json")
-    path = f"data/{address}/{_slug(drawing.figure.name)}.{kind}"
-    _write(folder / path, content)
-    return path
 
 
 def _write(path: Path, content: str) -> None:
@@ -165,7 +245,7 @@ def _write_assets(folder: Path) -> None:
     folder.mkdir()
     library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
     shutil.copyfile(library, folder / library.name)
-    for name in ("report.css", "report.js"):
+    for name in ASSETS:
         _write(folder / name, (HERE / "assets" / name).read_text(encoding="utf-8"))
 
 
@@ -180,9 +260,11 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     for function in (_text.number, _text.value, _text.words, _text.inline, _text.linked,
-                     _text.markdown, duration, _slug):  # fmt: skip
-        environment.filters[function.__name__.lstrip("_")] = function
+                     _text.markdown, _text.slug, duration):  # fmt: skip
+        environment.filters[function.__name__] = function
     environment.filters["embedded"] = Markup
+    environment.filters["json"] = _embedded
+    environment.filters["rounded"] = rounded
     return environment
 
 
@@ -200,23 +282,32 @@ def _document(pages: Sequence[StudyPage], addresses: Sequence[str], written: dat
         {
             "recombine": __version__,
             "written": written.isoformat(timespec="seconds"),
-            "claims": [vars(c.verdict) | {"where": c.claim.where} for p in pages for c in p.claims],
+            "claims": [
+                vars(c.verdict) | {"where": c.claim.where, "published": s.is_published}
+                for p in pages
+                for s in p.sheets
+                for c in s.claims
+            ],
             "studies": [
                 {
                     "study": p.study.name,
                     "title": p.study.title,
                     "page": f"studies/{address}.html",
-                    "preset": p.settings.preset,
-                    "overrides": p.settings.overrides,
-                    "seeds": p.results.seeds,
-                    "trials": len(p.results.records),
-                    "earlier": p.results.earlier,
-                    "failed": len(p.failures),
-                    "seconds": p.seconds,
-                    "verdicts": p.verdicts,
-                    "numbers": [_number_document(n) for n in p.numbers],
+                    "preset": s.settings.preset,
+                    "overrides": s.settings.overrides,
+                    "published": s.is_published,
+                    "command": s.command,
+                    "seeds": s.results.seeds,
+                    "trials": len(s.results.records),
+                    "earlier": s.results.earlier,
+                    "failed": len(s.failures),
+                    "seconds": s.seconds,
+                    "verdicts": s.verdicts,
+                    "numbers": [_number_document(n) for n in s.numbers],
+                    "metrics": [vars(row) for row in s.measured],
                 }
                 for p, address in zip(pages, addresses, strict=True)
+                for s in p.sheets
             ],
         }
     )

@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 DIGITS = 5
 """Significant digits of the numbers in a page's figures. The CSV file has all digits."""
 
+SUBSCRIPT = re.compile(r"(?<![\w<])([A-Za-zα-ωΑ-Ω])_(\w{1,3})(?!\w)")
+"""A symbol of one letter with a short index: `X_1`, `M_hat`."""
+
 COLUMNS = ("panel", "series", "kind", "step", "line", "x", "y", "low", "high", "row", "column",
            "value")  # fmt: skip
 
@@ -26,7 +30,9 @@ def to_json(figure: "go.Figure") -> str:
     from plotly.utils import PlotlyJSONEncoder
 
     document = json.dumps(
-        _compact(_styled(figure).to_dict()), cls=PlotlyJSONEncoder, separators=(",", ":")
+        _with_subscripts(_compact(_styled(figure).to_dict())),
+        cls=PlotlyJSONEncoder,
+        separators=(",", ":"),
     )
     # As in `htmlsafe_json_dumps`: no text can close the element or open another one.
     for character in "<>&'":
@@ -51,6 +57,27 @@ def to_csv(figure: "go.Figure") -> str:
     return file.getvalue()
 
 
+def explained(figure: "go.Figure") -> str:
+    """What the lines of seeds, the bars and the bands of `figure` mean; empty without any."""
+    kinds: dict[str, bool] = {}
+    for trace in figure.data:
+        meta = trace.meta if isinstance(trace.meta, dict) else {}
+        if meta.get("kind") == "seeds":
+            name = "points" if trace.mode == "markers" else "band" if trace.fill else "lines"
+            kinds[name] = True
+        if meta.get("bars"):
+            kinds["bars"] = True
+    return " ".join(text for name, text in EXPLAINED.items() if name in kinds)
+
+
+EXPLAINED = {
+    "lines": "Thin lines: single seeds.",
+    "points": "Pale points: single seeds.",
+    "bars": "Bars: 95 % interval of the mean over seeds, cut off where the quantity ends.",
+    "band": "Band: one standard deviation over seeds on either side of the mean.",
+}
+
+
 @dataclass(frozen=True)
 class _Block:
     """Rows of the table that share the values in `head`."""
@@ -68,6 +95,17 @@ def _styled(figure: "go.Figure") -> "go.Figure":
     if figure.layout.template == plotly.io.templates[plotly.io.templates.default]:
         figure.update_layout(template=template())
     return figure
+
+
+def _with_subscripts(node: Any, key: str = "") -> Any:
+    """The figure, with `X_1` in its names, titles and labels as an X with a subscript."""
+    if isinstance(node, dict):
+        return node if _is_array(node) else {k: _with_subscripts(v, k) for k, v in node.items()}
+    if isinstance(node, list):
+        return [_with_subscripts(v, key) for v in node]
+    if isinstance(node, str) and key in ("text", "name", "label", "prefix"):
+        return SUBSCRIPT.sub(r"\1<sub>\2</sub>", node)
+    return node
 
 
 def _is_array(node: Any) -> bool:

@@ -54,6 +54,11 @@ def value(thing: Any) -> str:
     return str(shown(thing))
 
 
+def slug(text: str) -> str:
+    """Text as a part of an address."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "study"
+
+
 def words(key: str) -> str:
     """An identifier as words: `_` becomes a space."""
     return key.replace("_", " ")
@@ -130,14 +135,23 @@ def _holds_records(things: Any) -> bool:
     return any(isinstance(t, (dict, list, tuple)) for t in things)
 
 
-def markdown(text: str) -> Markup:
-    """A study's notes as HTML. Headings rank below the page's own; pictures and HTML stay text."""
+SMALL = re.compile(r"&lt;(/?su[bp]|br)&gt;")
+
+
+def markdown(text: str, sub: bool = False) -> Markup:
+    """A study's notes as HTML. Headings rank below the page's own; pictures and HTML stay text.
+
+    **Arguments:**
+
+    - `sub`: whether tags of subscripts, superscripts and line breaks are tags.
+    """
     parser = _markdown()
     tokens = parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
-    return Markup(parser.renderer.render(tokens, parser.options, {}))
+    html = parser.renderer.render(tokens, parser.options, {})
+    return Markup(SMALL.sub(r"<\1>", html) if sub else html)
 
 
 def inline(text: str) -> Markup:
