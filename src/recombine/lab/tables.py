@@ -9,6 +9,7 @@ from rich.table import Table
 from .claims import Verdict
 from .conditions import Case
 from .numbers import numbers
+from .rounding import number
 from .published import published_means
 from .results import Results
 from .settings import Setting
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from .run import Outlook
 
 VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
-
-
-def number(value: float) -> str:
-    """A number with six significant digits."""
-    return f"{value:.6g}"
 
 
 def outlook_lines(outlook: "Outlook") -> list[str]:
@@ -103,27 +99,38 @@ def settings_table(settings: Sequence[Setting]) -> Table:
     return table
 
 
-def beside_table(study: Study, results: Results) -> Table:
-    """Our numbers beside the paper's, and those that come with the package; those with results
-    come first."""
-    table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
-    table.add_column("quantity")
-    table.add_column("paper", justify="right")
-    table.add_column("published", justify="right")
-    table.add_column("yours", justify="right")
-    table.add_column("95 % interval", style="dim")
+def beside_table(study: Study, results: Results) -> Table | None:
+    """Our numbers beside the paper's, and those that come with the package; None at preset smoke,
+    and where there are none."""
+    rows = [row for row in numbers(study.beside, results) if row.seeds]
+    if not rows:
+        return None
+    known = published_means(study) if results.preset == "laptop" and not results.overrides else {}
+    table = _table(f"{study.name}: ours beside the paper's")
+    table.add_column("quantity", ratio=1)
+    for name in ("paper", *(["published"] if known else []), "ours", "difference"):
+        table.add_column(name, justify="right")
+    table.add_column("inside")
+    table.add_column("seeds", justify="right")
     table.add_column("where", style="dim")
-    known = published_means(study) if results.preset == "laptop" else {}
-    for row in numbers(study.beside, results):
-        mean = number(row.mean) if row.seeds else "–"
-        spread = f"[{number(row.low)}, {number(row.high)}]"
-        interval = "" if row.seeds < 2 or row.low == row.high else spread
-        quantity, where = escape(row.quantity), escape(row.paper.artifact)
-        came = known.get(row.quantity)
-        with_package = "–" if came is None else number(came)
-        paper = number(row.paper.value)
-        table.add_row(quantity, paper, with_package, mean, escape(interval), where)
+    table.caption = (
+        "ours: mean ± half of the 95 % interval over seeds; inside: whether the paper's number lies"
+        " in that interval"
+    )
+    for row in rows:
+        came = [known[row.quantity]] if row.quantity in known else ["–"]
+        inside = {True: "yes", False: "no", None: "–"}[row.paper_inside]
+        table.add_row(
+            escape(row.quantity), row.paper_text, *(came if known else []), row.ours_text,
+            row.difference_text, inside, str(row.seeds), escape(artifact(row.paper.artifact)),
+        )  # fmt: skip
     return table
+
+
+def artifact(name: str) -> str:
+    """Where a number is printed, in words: `table-5.1` is Table 5.1."""
+    words = name.replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
