@@ -45,8 +45,8 @@ def test_seeds_counts_seeds_not_trials():
     ("printed", "inside", "difference"),
     [
         (0.6, True, "+0.010"),
-        (0.59, True, "+0.020"),
-        (0.58, False, "+0.030"),
+        (0.59, True, "+0.02"),
+        (0.58, False, "+0.03"),
         (0.7, False, "−0.090"),
     ],
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ._completion import complete_data
 from ._options import JsonOption
 from ._print import get_console, print_json
 
@@ -23,7 +24,10 @@ def list_data(as_json: JsonOption = False) -> None:
 
 
 def get_data(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help="Data sets.", autocompletion=complete_data),
+    ],
     given: Annotated[
         Path | None,
         typer.Option("--from", metavar="FILE", help="A file, archive or folder to take it from."),

@@ -4,19 +4,27 @@ from typing import Annotated, Any
 
 import typer
 
+from ._completion import complete_study
 from ._options import JsonOption
 from ._print import get_console, print_json
 from ._studies import describe
 
 
 def show(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study, or a family.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STUDY...",
+            help="Studies, families, any part of a name that means one, or Python files.",
+            autocompletion=complete_study,
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Show one study in full: conditions, settings, claims, the paper's numbers."""
     from recombine.lab.registry import load, select
 
-    found = [load(name) for name in select([study])]
+    found = [load(name) for name in select(names)]
     if as_json:
         documents = [_describe_in_full(one) for one in found]
         print_json(documents[0] if len(found) == 1 else {"studies": documents})

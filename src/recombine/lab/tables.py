@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from .claims import Verdict
 from .conditions import Case
 from .numbers import numbers
-from .rounding import number
-from .published import published_means
+from .published import published_numbers
 from .results import Results
+from .rounding import number
 from .settings import Setting
 from .specs import shown
 from .study import Study, in_words, setting_text
@@ -20,7 +21,20 @@ from .words import count
 if TYPE_CHECKING:
     from .run import Outlook
 
-VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
+BESIDE_LEGEND = (
+    "ours: mean ± half of its 95 % interval over seeds; inside: the paper's number is in that"
+    " interval"
+)
+WIDE = 120
+"""From this width on, tables have columns that help to compare."""
+
+
+def plain_table(title: str = "") -> Table:
+    """A table with a line below its header, and no other."""
+    table = Table(title=title or None, title_justify="left", caption_justify="left")
+    table.box, table.show_edge, table.pad_edge = box.SIMPLE_HEAD, False, False
+    table.padding = (0, 2, 0, 0)
+    return table
 
 
 def outlook_lines(outlook: "Outlook") -> list[str]:
@@ -99,31 +113,38 @@ def settings_table(settings: Sequence[Setting]) -> Table:
     return table
 
 
-def beside_table(study: Study, results: Results) -> Table | None:
+def beside_table(study: Study, results: Results, width: int) -> Table | None:
     """Our numbers beside the paper's, and those that come with the package; None at preset smoke,
-    and where there are none."""
+    and where there are none. What does not fit into `width` is left out."""
     rows = [row for row in numbers(study.beside, results) if row.seeds]
     if not rows:
         return None
-    known = published_means(study) if results.preset == "laptop" and not results.overrides else {}
-    table = _table(f"{study.name}: ours beside the paper's")
-    table.add_column("quantity", ratio=1)
+    is_wide = width >= WIDE
+    usual = results.preset == "laptop" and not results.overrides
+    known = published_numbers(study) if usual and is_wide else {}
+    places = list(dict.fromkeys(artifact(row.paper.artifact) for row in rows))
+    seeds = {row.seeds for row in rows}
+    title = [f"{study.name}: ours beside the paper's"]
+    title += places if len(places) == 1 else []
+    title += [count(*seeds, "seed")] if len(seeds) == 1 else []
+    table = plain_table(", ".join(title))
+    table.add_column("quantity", overflow="fold")
     for name in ("paper", *(["published"] if known else []), "ours", "difference"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("inside")
-    table.add_column("seeds", justify="right")
-    table.add_column("where", style="dim")
-    table.caption = (
-        "ours: mean ± half of the 95 % interval over seeds; inside: whether the paper's number lies"
-        " in that interval"
-    )
+    if len(seeds) > 1:
+        table.add_column("seeds", justify="right")
+    if is_wide and len(places) > 1:
+        table.add_column("where", style="dim")
     for row in rows:
-        came = [known[row.quantity]] if row.quantity in known else ["–"]
+        cells = [escape(row.quantity), row.paper_text]
+        if known:
+            cells.append(known[row.quantity].ours_text if row.quantity in known else "–")
         inside = {True: "yes", False: "no", None: "–"}[row.paper_inside]
-        table.add_row(
-            escape(row.quantity), row.paper_text, *(came if known else []), row.ours_text,
-            row.difference_text, inside, str(row.seeds), escape(artifact(row.paper.artifact)),
-        )  # fmt: skip
+        cells += [row.ours_text, row.difference_text, inside]
+        cells += [str(row.seeds)] if len(seeds) > 1 else []
+        cells += [escape(artifact(row.paper.artifact))] if is_wide and len(places) > 1 else []
+        table.add_row(*cells)
     return table
 
 
@@ -131,23 +152,6 @@ def artifact(name: str) -> str:
     """Where a number is printed, in words: `table-5.1` is Table 5.1."""
     words = name.replace("-", " ")
     return words[:1].upper() + words[1:]
-
-
-def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """Claims with their verdicts and the numbers behind them."""
-    table = Table(title="claims", title_justify="left", show_lines=True)
-    table.add_column("study", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("statement", ratio=3)
-    table.add_column("evidence", ratio=2, style="dim")
-    for v in verdicts:
-        style = VERDICT_STYLE[v.verdict]
-        evidence = escape(evidence_text(v.evidence))
-        settings = [v.preset] if v.preset not in ("", "laptop") else []
-        settings += [in_words(v.overrides)] if v.overrides else []
-        where = escape("\n".join([v.study, *settings]))
-        table.add_row(where, f"[{style}]{v.verdict}[/]", escape(v.statement), evidence)
-    return table
 
 
 def gave_up_lines(verdicts: Sequence[Verdict]) -> list[str]:
@@ -167,6 +171,8 @@ def _why(verdict: Verdict) -> str:
 
 def evidence_text(evidence: dict) -> str:
     """Evidence in one line of words."""
+    if "reason" in evidence:
+        return str(evidence["reason"])
 
     def show(value) -> str:
         if isinstance(value, float):
