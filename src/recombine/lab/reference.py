@@ -91,6 +91,12 @@ def difference(one: Reference, other: Reference) -> Reference:
     )
 
 
+def artifact(name: str) -> str:
+    """Where a number is printed, in words: `table-5.1` is Table 5.1."""
+    words = name.replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
 @dataclass(frozen=True)
 class Beside:
     """One of our quantities, shown beside the paper's."""

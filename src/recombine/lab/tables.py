@@ -8,14 +8,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from .claims import Verdict
-from .conditions import Case
 from .numbers import numbers
 from .published import published_numbers
+from .reference import artifact
 from .results import Results
 from .rounding import number
-from .settings import Setting
-from .specs import shown
-from .study import Study, in_words, setting_text
+from .study import Study
 from .words import count
 
 if TYPE_CHECKING:
@@ -77,42 +75,6 @@ def data_table(found: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def axes_text(cases: Sequence[Case]) -> str:
-    """What conditions differ in, and the values that they have: `model = ndr, lstm; K = 1, 2`."""
-    axes: dict[str, dict[str, None]] = {}
-    for case in cases:
-        for name, value in case.condition.items():
-            axes.setdefault(name, {})[setting_text(value)] = None
-    return "; ".join(f"{name} = {', '.join(values)}" for name, values in axes.items())
-
-
-def depends_table(preset: str, cases: Sequence[Case]) -> Table:
-    """What follows from each condition of a preset; conditions of which the same follows share a
-    row."""
-    table = Table(title=f"settings that follow at preset {preset}", title_justify="left")
-    for column in ("condition", "settings"):
-        table.add_column(column)
-    rows: dict[str, list[str]] = {}
-    for case in cases:
-        follows = in_words(case.depends) or "as they are"
-        rows.setdefault(follows, []).append(in_words(case.condition))
-    for follows, conditions in rows.items():
-        table.add_row(escape("\n".join(conditions)), escape(follows))
-    return table
-
-
-def settings_table(settings: Sequence[Setting]) -> Table:
-    """Every setting with its default, its meaning, and the specs that it can be."""
-    table = Table(title="settings (--set name=value)", title_justify="left")
-    for column in ("name", "default", "meaning"):
-        table.add_column(column)
-    for setting in settings:
-        choices = ", ".join((*setting.choices, "or FILE.py:NAME")) if setting.choices else ""
-        meaning = " ".join(filter(None, (setting.meaning, choices and f"One of {choices}.")))
-        table.add_row(setting.name, escape(str(shown(setting.default))), escape(meaning))
-    return table
-
-
 def beside_table(study: Study, results: Results, width: int) -> Table | None:
     """Our numbers beside the paper's, and those that come with the package; None at preset smoke,
     and where there are none. What does not fit into `width` is left out."""
@@ -146,12 +108,6 @@ def beside_table(study: Study, results: Results, width: int) -> Table | None:
         cells += [escape(artifact(row.paper.artifact))] if is_wide and len(places) > 1 else []
         table.add_row(*cells)
     return table
-
-
-def artifact(name: str) -> str:
-    """Where a number is printed, in words: `table-5.1` is Table 5.1."""
-    words = name.replace("-", " ")
-    return words[:1].upper() + words[1:]
 
 
 def gave_up_lines(verdicts: Sequence[Verdict]) -> list[str]:
