@@ -22,8 +22,7 @@ def claims(
 ) -> None:
     """Judge the claims of the studies in the store, at every preset and settings on their own.
 
-    Where output is no terminal: study, claim, verdict, preset, changed settings, statement and
-    evidence, with tabs between.
+    Where output is no terminal, rows have tabs between their columns.
     """
     from recombine.lab import run as lab
     from recombine.lab.errors import UserError

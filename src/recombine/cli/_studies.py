@@ -22,8 +22,7 @@ def studies(
 ) -> None:
     """List studies: what each asks, its cost, and how its claims were judged last.
 
-    Where output is no terminal: name, question, paper, costs of smoke, laptop and paper, claims,
-    how many hold, fail and are undecided, and who ran it, with tabs between.
+    Where output is no terminal, rows have tabs between their columns, and nothing is shortened.
     """
     from recombine.lab.errors import UserError
     from recombine.lab.overview import overview, speaks_of

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
@@ -83,7 +84,7 @@ def _cell(records: Sequence[Record], name: str) -> str:
     values = [r.metrics[name] for r in records if name in r.metrics]
     if not values:
         return ""
-    mean, low, high = confidence_interval(values)
+    mean, low, high = confidence_interval(np.array(values))
     return interval(mean, (high - low) / 2 if len(values) > 1 else None)
 
 

@@ -59,19 +59,19 @@ def earlier_line(results: Results) -> str:
 
 def data_table(found: Sequence[dict[str, Any]]) -> Table:
     """The data sets of `describe_data`, one per row."""
-    table = Table(title="data sets", title_justify="left", show_lines=True)
-    table.caption = "`recombine data get NAME` gets one that is not here"
-    for column in ("data set", "what it is", "read by"):
-        table.add_column(column, overflow="fold")
+    table = plain_table()
+    table.add_column("data set")
+    table.add_column("what it is, where it is, which studies read it", overflow="fold")
     for one in found:
-        where = (one["folder"] or "comes with the package") if one["cached"] else "not here"
+        where = one["folder"] or "comes with the package"
+        here = where if one["cached"] else f"not here: `recombine data get {one['name']}`"
         size = f"{one['bytes'] / 1e6:.1f} MB; " if one["bytes"] else ""
-        studies = [use["study"] for use in one["studies"]]
-        table.add_row(
-            one["name"],
-            escape(f"{one['title']}\n{size}licence: {one['licence']}\n{where}"),
-            "\n".join([f"--set data={one['name']}:", *studies] if studies else []),
-        )
+        lines = [one["title"], f"{size}licence: {one['licence']}", here]
+        if one["studies"]:
+            studies = ", ".join(use["study"] for use in one["studies"])
+            lines.append(f"--set data={one['name']}: {studies}")
+        table.add_row(one["name"], escape("\n".join(lines)))
+        table.add_section()
     return table
 
 
@@ -88,7 +88,7 @@ def beside_table(study: Study, results: Results, width: int) -> Table | None:
     seeds = {row.seeds for row in rows}
     title = [f"{study.name}: ours beside the paper's"]
     title += places if len(places) == 1 else []
-    title += [count(*seeds, "seed")] if len(seeds) == 1 else []
+    title += [count(rows[0].seeds, "seed")] if len(seeds) == 1 else []
     table = plain_table(", ".join(title))
     table.add_column("quantity", overflow="fold")
     for name in ("paper", *(["published"] if known else []), "ours", "difference"):
