@@ -33,7 +33,7 @@ class Overview:
 
 def short_cost(cost: str) -> str:
     """The time in what a preset says of its cost: `~10 min` of `about 10 min on two cores`."""
-    if found := re.match(r"(about )?(\d[\d.]*|a) (s|min|h)(?:inutes?|ours?)?\b", cost):
+    if found := re.match(r"(about )?(\d[\d.]*|a) (s|min|h)(?:utes?|ours?)?\b", cost):
         about, number, unit = found.groups()
         return f"{'~' if about else ''}{number.replace('a', '1')} {unit}"
     words = {"shares": "shared", "minutes": "minutes", "hours": "hours"}
