@@ -86,4 +86,5 @@ STUDIES: dict[str, str] = {
     "memory/babi": "recombine.studies.memory.babi",
     "memory/coverage": "recombine.studies.memory.coverage",
     "memory/subspace": "recombine.studies.memory.subspace",
+    "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
 }
