@@ -64,6 +64,7 @@ from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
 from ._number_loss import NumberAccuracy as NumberAccuracy
+from ._number_loss import NumberPredictions as NumberPredictions
 from ._number_loss import number_loss as number_loss
 from ._number_loss import numbers_right as numbers_right
 from ._objectives import AbstractCarryingObjective as AbstractCarryingObjective

@@ -32,3 +32,13 @@ class NumberAccuracy(eqx.Module):
         right = numbers_right(model, self.batch).mean(axis=0)
         each = {f"accuracy_{i + 1}": share for i, share in enumerate(right)}
         return {"loss": number_loss(model, self.batch), "accuracy": right.mean()} | each
+
+
+class NumberPredictions(eqx.Module):
+    """What a network says on a batch, for `under_masks`: the most probable digits."""
+
+    batch: NumberBatch
+
+    def __call__(self, model: Callable[..., Array]) -> dict[str, Array]:
+        """The digits of every result, `[size, results, digits]`."""
+        return {"digits": model(self.batch.x).argmax(axis=3)}

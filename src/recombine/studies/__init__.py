@@ -86,5 +86,6 @@ STUDIES: dict[str, str] = {
     "memory/babi": "recombine.studies.memory.babi",
     "memory/coverage": "recombine.studies.memory.coverage",
     "memory/subspace": "recombine.studies.memory.subspace",
+    "weight-modules/arithmetic": "recombine.studies.weight_modules.arithmetic",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
 }
