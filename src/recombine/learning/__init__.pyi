@@ -23,6 +23,8 @@ from ._converged_latents import persistent_latents as persistent_latents
 from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
+from ._exact_translation import ExactTranslations as ExactTranslations
+from ._exact_translation import SummedTokenLoss as SummedTokenLoss
 from ._gate_sampling import sampled_weights as sampled_weights
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups

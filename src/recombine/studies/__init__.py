@@ -88,4 +88,5 @@ STUDIES: dict[str, str] = {
     "memory/subspace": "recombine.studies.memory.subspace",
     "weight-modules/arithmetic": "recombine.studies.weight_modules.arithmetic",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
+    "weight-modules/scan": "recombine.studies.weight_modules.scan",
 }
