@@ -163,7 +163,7 @@ class RecurrentEncoderDecoder(eqx.Module):
 
         def write(carry, kept):
             states, before = carry
-            h, new = self.symbols(before + 1), []
+            h, new = self.symbols(before[:, None] + 1)[:, 0], []
             for cell, state, keep in zip(self.decoder, states, kept[:-1], strict=True):
                 new.append(cell.step(h * keep, state))
                 h = new[-1].hidden

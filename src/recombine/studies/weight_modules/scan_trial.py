@@ -17,7 +17,7 @@ READOUT = "readout.weight"
 def trial(config: MaskConfig, key, recorder: Recorder) -> None:
     """Masks of all splits, and what networks under them can do.
 
-    Of a network that was trained on a split there is only its accuracy, which its own trial reports.
+    Of a network that was trained on a split there is only its accuracy, from its own trial.
     """
     import jax
 
