@@ -15,7 +15,6 @@ from recombine.lab import (
     Source,
     Study,
     all_of,
-    any_of,
     figures,
     mean,
     per_seed,
@@ -112,6 +111,15 @@ def kept_at(factor: float) -> Quantity:
         return results.where(**condition | {"beta": beta}).metric("control_kept")
 
     return per_seed(read, f"accuracy left at {factor:g} times the price")
+
+
+def kept_at_most(results: Results) -> np.ndarray:
+    """The share of accuracy that the control mask leaves at the highest of several prices."""
+    runs = beta_sweep(results)
+    betas = runs.values("beta")
+    if len(betas) < 2:
+        raise Missing("two prices or more are needed")
+    return runs.metric("control_kept", beta=max(betas))
 
 
 def beta_sweep(results: Results) -> Results:
@@ -357,9 +365,9 @@ study = Study(
         ),
         Claim(
             "a-price-can-be-too-high",
-            "At ten or a hundred times that price it leaves less than {0:%}.",
+            "At the highest price that is tried it leaves less than {0:%}.",
             "Figure B.4",
-            any_of(mean(kept_at(10)) < 0.95, mean(kept_at(100)) < 0.95),
+            mean(per_seed(kept_at_most, "accuracy left at the highest price")) < 0.95,
         ),
     ),
     figures=(
