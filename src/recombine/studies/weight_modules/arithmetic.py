@@ -236,7 +236,7 @@ def beside(model: str, mask: str, operation: str) -> Beside:
 
 def small(condition: dict[str, Any]) -> dict[str, Any]:
     """Steps for one digit, and more of them for two."""
-    if condition["task.digits"] > 1:
+    if str(condition["task.digits"]) != "1":
         return {"steps": 5000, "mask_steps": 4000, "mask_rate": 0.02}
     return {} if condition["model"].name == "fnn" else {"model.units": 64, "model.layers": 1}
 
