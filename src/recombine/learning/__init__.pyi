@@ -26,6 +26,7 @@ from ._descent import Descent as Descent
 from ._exact_translation import ExactTranslations as ExactTranslations
 from ._exact_translation import SummedTokenLoss as SummedTokenLoss
 from ._gate_sampling import sampled_weights as sampled_weights
+from ._direction_pursuit import DirectionPursuit as DirectionPursuit
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups
 from ._group_clipping import published_rmsprop as published_rmsprop
