@@ -82,8 +82,3 @@ def test_waves_along_one_direction_are_one_direction():
 def test_bad_settings_are_named(settings, complaint):
     with pytest.raises(ValueError, match=complaint):
         learning.DirectionPursuit(jnp.ones((16, 2)), jnp.ones(16), KEY, **settings)
-
-
-def test_every_input_has_a_target():
-    with pytest.raises(ValueError, match="16 inputs, but 15 targets"):
-        learning.DirectionPursuit(jnp.ones((16, 2)), jnp.ones(15), KEY)

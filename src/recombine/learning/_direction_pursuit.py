@@ -1,9 +1,8 @@
 """Directions one wave at a time: projection pursuit with sine waves.
 
-A module of low frequency is seen from afar, one of high frequency only from close by, and descent
-from a random direction ends where it starts. Here the frequency belongs to what is searched: the
-spectrum of what is left of the targets has a peak of the width 1 at ωu for every wave of frequency
-ω along u, however high ω is, and near the origin few places have to be looked at.
+Descent finds the direction u of a wave sin(ω uᵀx) only from within an angle of about 1/ω, so that
+most random starts lead nowhere. The spectrum of the targets has a peak of width 1 at ωu for normal
+inputs, whatever ω is: it can be searched, and at low frequencies few places cover it.
 """
 
 from typing import NamedTuple
@@ -89,8 +88,6 @@ class DirectionPursuit(AbstractRule[PursuitState]):
     share: float = eqx.field(static=True, default=0.15)
 
     def __check_init__(self):
-        if len(self.x) != len(self.y):
-            raise ValueError(f"{len(self.x)} inputs, but {len(self.y)} targets")
         if not 0 < self.share < 1 or not 1 <= self._fitted() < len(self.x):
             raise ValueError(f"a share of {self.share:g} of {len(self.x)} samples; hold some out")
         if not 1 <= self.climbers <= self.places:
@@ -104,14 +101,14 @@ class DirectionPursuit(AbstractRule[PursuitState]):
         """The state before the first step, with room for so many waves."""
         m = self.x.shape[1]
         none = Waves(jnp.zeros((waves, m), self.x.dtype), jnp.zeros(2 * waves + 1, self.x.dtype))
-        x, y, _ = self._fit_set()
+        x, y = self._fit_set()
         none = self._solved(none.w, x, y)
         error = self._held_out_error(none)
         return PursuitState(none, jnp.asarray(1e-3, self.x.dtype), error, none, error)
 
     def _fit_set(self):
         n = self._fitted()
-        return self.x[:n], self.y[:n], self.ridge * n
+        return self.x[:n], self.y[:n]
 
     def _held_out_error(self, waves: Waves) -> Float[Array, ""]:
         n = self._fitted()
@@ -183,7 +180,7 @@ class DirectionPursuit(AbstractRule[PursuitState]):
 
     def step(self, state: PursuitState, t: Int[Array, ""]) -> PursuitState:
         """One wave more, as long as there is room; and a fit of all."""
-        x, y, _ = self._fit_set()
+        x, y = self._fit_set()
         waves = state.waves
         K = len(waves.w)
         found = self._peak(y - waves(x), waves.w, x, jax.random.fold_in(self.key, t))
@@ -198,7 +195,7 @@ class DirectionPursuit(AbstractRule[PursuitState]):
 
     def observe(self, state: PursuitState) -> dict[str, Array]:
         """The error on samples that are fitted and on those held out, and the lowest of these."""
-        x, y, _ = self._fit_set()
+        x, y = self._fit_set()
         return {
             "loss": jnp.square(y - state.waves(x)).mean(),
             "held_out": state.held_out,
