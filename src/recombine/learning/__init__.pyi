@@ -23,10 +23,10 @@ from ._converged_latents import persistent_latents as persistent_latents
 from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
+from ._direction_pursuit import DirectionPursuit as DirectionPursuit
 from ._exact_translation import ExactTranslations as ExactTranslations
 from ._exact_translation import SummedTokenLoss as SummedTokenLoss
 from ._gate_sampling import sampled_weights as sampled_weights
-from ._direction_pursuit import DirectionPursuit as DirectionPursuit
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups
 from ._group_clipping import published_rmsprop as published_rmsprop
