@@ -13,8 +13,7 @@ import typer
 from recombine import __version__
 
 from ._claims import claims
-from ._commands import Commands
-from ._completion import words_of_bash
+from ._compare import compare
 from ._data import get_data, list_data
 from ._diagnose import diagnose
 from ._export import export
@@ -23,14 +22,22 @@ from ._run import run
 from ._show import show
 from ._studies import studies
 
-COMMANDS: tuple[Callable[..., None], ...] = (studies, show, run, claims, report, export, diagnose)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    studies,
+    show,
+    run,
+    claims,
+    report,
+    export,
+    compare,
+    diagnose,
+)
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": list_data, "get": get_data}
 # The base of all usage errors; typer does not export it, and brings a click of its own.
 CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="recombine",
-    cls=Commands,
     help="A workbench for compositional generalization: run published studies, check their claims.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -38,7 +45,6 @@ app = typer.Typer(
 )
 data_app = typer.Typer(
     name="data",
-    cls=Commands,
     help="Real data sets: list and download them.",
     no_args_is_help=True,
 )
@@ -71,8 +77,7 @@ def main() -> None:
     from recombine.lab.errors import UserError
 
     try:
-        with words_of_bash():
-            code = app(standalone_mode=False, prog_name="recombine")
+        code = app(standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except CLICK_EXCEPTION as error:

@@ -5,15 +5,9 @@ from typing import Annotated
 
 import typer
 
-from ._completion import complete_study
-
 StudyNames = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="STUDY...",
-        help="Studies, families, any part of a name that means one, or Python files.",
-        autocompletion=complete_study,
-    ),
+    typer.Argument(metavar="STUDY...", help="Studies, families, or Python files that define one."),
 ]
 StoreOption = Annotated[
     Path,

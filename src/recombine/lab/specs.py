@@ -5,8 +5,9 @@ import os
 import re
 import sys
 from abc import ABCMeta
-from collections.abc import Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -109,9 +110,43 @@ def class_in_file(path: Path, name: str) -> type:
     """A class of a user's file."""
     module = _imported(path) or load_module(path)
     found = getattr(module, name, None)
+    if inspect.isfunction(found):
+        return of_function(found)
     if not isinstance(found, type):
         raise UserError(f"{path} has no class {name!r}: {nearest(name, _candidates(module))}")
     return found
+
+
+@cache
+def of_function(function: Callable[..., Any]) -> type:
+    """A spec without fields that builds with a function of a user's file: `build(words, classes,
+    key)`, or whatever else the sizes of a problem are."""
+
+    def build(self: Any, sizes: Any, key: Any) -> Any:
+        return function(*sizes, key)
+
+    names = {
+        "__module__": function.__module__, "__qualname__": function.__qualname__,
+        "__doc__": function.__doc__, "build": build,
+    }  # fmt: skip
+    return dataclass(frozen=True)(type(function.__name__, (), names))
+
+
+def in_file(path: Path) -> str:
+    """The only spec of a user's file, as `FILE.py:NAME`: a class with `build`, or the function
+    `build`."""
+    module = _imported(path) or load_module(path)
+    classes = [name for name in _candidates(module) if is_dataclass(getattr(module, name))]
+    functions = ["build"] if inspect.isfunction(getattr(module, "build", None)) else []
+    names = classes or functions
+    if len(names) > 1:
+        raise UserError(f"{path} has several networks: name one, as in {path}:{names[0]}")
+    if not names:
+        raise UserError(
+            f"{path} has no network: write a frozen dataclass with build(self, sizes, key), or a"
+            " function build(words, classes, key)"
+        )
+    return f"{path}:{names[0]}"
 
 
 def loaded_file(path: Path) -> Path | None:

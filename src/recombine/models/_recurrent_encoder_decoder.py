@@ -8,7 +8,6 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ._dense import Dense
 from ._dropout import dropout, split
-from ._embedding import Embedding
 from ._encoder_decoder import Written
 from ._initializers import xavier_uniform
 from ._lstm import LSTMState
@@ -26,8 +25,8 @@ class RecurrentEncoderDecoder(eqx.Module):
     the input are the encoder's last states.
     """
 
-    words: Embedding
-    symbols: Embedding
+    words: Float[Array, "words embedding"]
+    symbols: Float[Array, "symbols embedding"]
     encoder: tuple[SplitLSTM, ...]
     decoder: tuple[SplitLSTM, ...]
     readout: Dense
@@ -57,8 +56,8 @@ class RecurrentEncoderDecoder(eqx.Module):
             keys = jax.random.split(key, layers)
             return tuple(SplitLSTM(size, units, key=k) for size, k in zip(sizes, keys, strict=True))
 
-        self.words = Embedding(jax.random.normal(of_words, (words, embedding)))
-        self.symbols = Embedding(jax.random.normal(of_symbols, (symbols, embedding)))
+        self.words = jax.random.normal(of_words, (words, embedding))
+        self.symbols = jax.random.normal(of_symbols, (symbols, embedding))
         self.encoder, self.decoder = stack(of_encoder), stack(of_decoder)
         weight = xavier_uniform((units, symbols), key=of_readout)
         self.readout = Dense(weight, jnp.zeros(symbols))
@@ -134,7 +133,7 @@ class RecurrentEncoderDecoder(eqx.Module):
     def _encode(self, inputs, lengths, key) -> States:
         """The states of all layers after the end symbol."""
         reads = jnp.arange(inputs.shape[1])[:, None] < lengths
-        h, states = self.words(inputs.T + 1), []
+        h, states = self.words[inputs.T], []
         keys = split(key, len(self.encoder))
         for cell, of_cell in zip(self.encoder, keys, strict=True):
             h, last = cell(dropout(h, self.dropout, key=of_cell), reads, cell.start(len(inputs)))
@@ -143,7 +142,7 @@ class RecurrentEncoderDecoder(eqx.Module):
 
     def _forced(self, states: States, outputs, keys: Keys) -> Float[Array, "batch steps symbols"]:
         before = jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))
-        h = self.symbols(before.T + 1)
+        h = self.symbols[before.T]
         reads = jnp.ones(before.T.shape, bool)
         for cell, start, of_cell in zip(self.decoder, states, keys[:-1], strict=True):
             h, _ = cell(dropout(h, self.dropout, key=of_cell), reads, start)
@@ -163,7 +162,7 @@ class RecurrentEncoderDecoder(eqx.Module):
 
         def write(carry, kept):
             states, before = carry
-            h, new = self.symbols(before[:, None] + 1)[:, 0], []
+            h, new = self.symbols[before], []
             for cell, state, keep in zip(self.decoder, states, kept[:-1], strict=True):
                 new.append(cell.step(h * keep, state))
                 h = new[-1].hidden

@@ -86,7 +86,7 @@ STUDIES: dict[str, str] = {
     "memory/babi": "recombine.studies.memory.babi",
     "memory/coverage": "recombine.studies.memory.coverage",
     "memory/subspace": "recombine.studies.memory.subspace",
-    "weight-modules/arithmetic": "recombine.studies.weight_modules.arithmetic",
-    "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
-    "weight-modules/scan": "recombine.studies.weight_modules.scan",
+    "compare/sequences": "recombine.studies.compare.sequences",
+    "compare/seq2seq": "recombine.studies.compare.seq2seq",
+    "compare/images": "recombine.studies.compare.images",
 }

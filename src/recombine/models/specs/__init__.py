@@ -37,6 +37,7 @@ from ._encoders import TransformerSpec as TransformerSpec
 from ._feed_forward import AbstractFeedForwardSpec as AbstractFeedForwardSpec
 from ._feed_forward import FeedForwardSpec as FeedForwardSpec
 from ._halting import HaltingSpec as HaltingSpec
+from ._image_mlp import ImageMLPSpec as ImageMLPSpec
 from ._images import AbstractImageSpec as AbstractImageSpec
 from ._images import ImageCNNSpec as ImageCNNSpec
 from ._images import ImageSizes as ImageSizes
