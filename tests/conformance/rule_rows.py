@@ -205,6 +205,12 @@ def joint_directions():
     )  # fmt: skip
 
 
+def direction_pursuit():
+    x = numbers(16, 4)
+    rule = learning.DirectionPursuit(x[:, :3], x[:, 3], KEY, places=64, climbers=4, climbs=2)
+    return started(rule, 2)
+
+
 def gradient_descent():
     points = tasks.XorTask().examples()
     loss = jax.tree_util.Partial(models.TwoLayerNetwork.loss, x=points.x, y=points.y)
@@ -305,6 +311,7 @@ ROWS = Table(
         "Descent with a price on computing": with_a_price_on_computing,
         "Descent with balanced experts": with_balanced_experts,
         "Descent with noise on a hidden layer": with_noise_on_a_hidden_layer,
+        "DirectionPursuit": direction_pursuit,
         "GradientDescent": gradient_descent,
         "JointDirections": joint_directions,
         "KernelDirections": kernel_directions,

@@ -74,13 +74,21 @@ def test_what_is_at_hand_is_one_data_set(recombine, tmp_path):
     assert "nowhere: there is no such file" in err
 
 
-def test_data_list_says_where_it_is_or_how_to_get_it(recombine):
+def test_data_list_says_where_it_is_or_how_to_get_it(recombine, monkeypatch):
+    monkeypatch.setattr("recombine.cli._data.is_for_people", lambda: True)
     code, out, err = recombine("data", "list")
     assert (code or 0, err) == (0, "")
     for word in ("mnist", "55.0 MB", "MIT", "comes with the package", "--set data=cifar-10:"):
         assert word in out
     with_files = sum(bool(one.files) for one in DATA_SETS.values())
-    assert out.count("not here") == with_files + 1  # and the line below says what to do
+    assert out.count("not here: `recombine data get ") == with_files
+
+
+def test_data_list_is_tab_separated_text_for_other_programs(recombine):
+    _, out, _ = recombine("data", "list")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[0] for row in rows] == list(DATA_SETS)
+    assert {len(row) for row in rows} == {6}
 
 
 def test_getting_data_does_not_load_jax(cache):
@@ -145,7 +153,7 @@ def test_a_terminal_sees_what_is_being_got():
         (("data", "get", "mnst"), "no data set 'mnst': did you mean 'mnist'?"),
         (("data", "get", "digits", "cifar"), "did you mean 'cifar-10'?"),
         (("data", "get"), "NAME"),
-        (("data", "gte"), "Did you mean 'get'"),
+        (("data", "gte"), "did you mean 'get'"),
         (("run", "neural-race/digits", "--preset", "paper"), "`recombine data get mnist`"),
         (
             ("run", "modularity-scaling/images", "--preset", "smoke", "--set", "data=cifar-10"),

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from recombine.lab import progress
-from recombine.lab.engine import Finished, Progressed, Started
+from recombine.lab.engine import Compiling, Finished, Progressed, Started
 
 
 @pytest.fixture
@@ -51,6 +51,31 @@ def test_running_trials_count_by_their_share(clock):
         "1 of 4 trials in 80 s, about 4 min left",
         "1 of 4 trials in 2 min, about 3 min 20 s left",
     ]
+
+
+def test_a_trial_that_compiles_is_said_to(clock):
+    events = [
+        (0, Started(trial("a"), 0)),
+        (1, Compiling(trial("a"), True)),
+        (12, Started(trial("b"), 0)),
+        (23, Progressed(trial("a"), 1, 2, 0.5)),
+        (34, Compiling(trial("b"), True)),
+        (45, Compiling(trial("b"), False)),
+    ]
+    lines = said_of(events, clock)
+    assert [line.endswith(", 1 compiling") for line in lines] == [True, False, True, False]
+
+
+def test_bars_say_when_a_trial_compiles_and_then_what_they_said_before(clock):
+    def drawn(*events):
+        return "\n".join(said_of([(0, Started(trial("a"), 0)), *events], clock, terminal=True)[-4:])
+
+    begins, ends = (5, Compiling(trial("a"), True)), (6, Compiling(trial("a"), False))
+    step = (5.5, Progressed(trial("a"), 1, 2, 0.25))
+    assert "compiling" in drawn(begins)
+    assert "running" in drawn(begins, ends)
+    assert "loss 0.25" in drawn(begins, step)
+    assert "loss 0.25" in drawn(begins, step, (6, Compiling(trial("a"), True)), (7, ends[1]))
 
 
 def test_nothing_is_promised_before_anything_is_done(clock):

@@ -65,8 +65,8 @@ def test_results_are_of_the_present_code_until_it_changes(shipped, monkeypatch):
 
 
 def test_numbers_beside_the_papers_are_known(shipped):
-    (mean,) = published.published_means(shipped[0]).values()
-    assert mean == pytest.approx(0.4)
+    (number,) = published.published_numbers(shipped[0]).values()
+    assert number.mean == pytest.approx(0.4)
 
 
 def test_a_store_without_whole_results_publishes_nothing(tmp_path):

@@ -229,7 +229,7 @@ def test_a_page_shows_claims_with_verdict_place_and_evidence(site):
     assert "✓ holds The error is small. Section 4" in text
     assert "by K mean 1 1.5 2 2.5" in text
     assert "✕ fails The error is negative. Section 5" in text
-    assert "some condition has 3 of the 99 seeds that are needed" in text
+    assert "a condition has 3 of the 99 seeds that are needed" in text
     assert "could not be judged: ZeroDivisionError: no trial <b>at all</b>" in text
 
 

@@ -95,7 +95,7 @@ def test_a_claim_needs_its_seeds_in_every_condition(results):
     ("changes", "reason"),
     [
         ({"preset": "smoke"}, "mechanics"),
-        ({"failed": 1}, "1 trials failed"),
+        ({"failed": 1}, "1 trial failed"),
         ({"missing": 2}, "2 conditions"),
     ],
 )

@@ -162,6 +162,16 @@ def test_docstrings_of_fields_are_the_settings_meaning():
     assert make().settings()[0][:3] == ("width", 4, "How wide it is.")
 
 
-def test_a_study_without_all_presets_is_refused():
-    with pytest.raises(ValueError, match="presets"):
-        make(presets={"smoke": Preset(seeds=1)})
+def test_a_study_needs_no_other_presets_than_those_it_has():
+    study = make(presets={"smoke": Preset(seeds=1), "cluster": Preset(seeds=2)})
+    assert study.default_preset == "cluster"
+    assert len(study.trials("cluster")) == 2
+    assert make(presets={"smoke": Preset(seeds=1)}).default_preset == "smoke"
+    assert make().default_preset == "laptop"
+    with pytest.raises(UserError, match="family/study has no preset 'laptop'"):
+        study.trials()
+
+
+def test_a_study_without_a_preset_is_refused():
+    with pytest.raises(ValueError, match="has no preset"):
+        make(presets={})

@@ -59,7 +59,7 @@ def test_exclusive_or_fails_by_one_bit():
     assert report.leaks == ((0, 1),)
     assert np.allclose(report.dependence, [[1, 1], [0, 1]])
     assert np.allclose(report.coupling, 0)
-    assert "output 0 depends on input 1: 1 bits" in str(report)
+    assert "output 0 depends on input 1 (1 bit)" in str(report)
 
 
 def test_outputs_that_share_a_coin_fail_though_no_input_leaks():
@@ -70,7 +70,7 @@ def test_outputs_that_share_a_coin_fail_though_no_input_leaks():
     assert np.allclose(report.coupling, 1)
     assert not report.holds
     assert not slow_holds(table)
-    assert "output 1 depends on the other outputs: 1 bits" in str(report)
+    assert "output 1 depends on the other outputs (1 bit)" in str(report)
 
 
 def test_the_report_says_what_the_definition_says():

@@ -13,7 +13,9 @@ import typer
 from recombine import __version__
 
 from ._claims import claims
+from ._commands import Commands
 from ._compare import compare
+from ._completion import words_of_bash
 from ._data import get_data, list_data
 from ._diagnose import diagnose
 from ._export import export
@@ -38,6 +40,7 @@ CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="recombine",
+    cls=Commands,
     help="A workbench for compositional generalization: run published studies, check their claims.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -45,6 +48,7 @@ app = typer.Typer(
 )
 data_app = typer.Typer(
     name="data",
+    cls=Commands,
     help="Real data sets: list and download them.",
     no_args_is_help=True,
 )
@@ -77,7 +81,8 @@ def main() -> None:
     from recombine.lab.errors import UserError
 
     try:
-        code = app(standalone_mode=False)
+        with words_of_bash():
+            code = app(standalone_mode=False, prog_name="recombine")
     except (typer.Abort, KeyboardInterrupt):
         code = 130
     except CLICK_EXCEPTION as error:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ._options import DEFAULT_STORE, JsonOption, LoadOption, StoreOption, StrictOption, StudyNames
-from ._print import exit_if_strict, get_console, print_json, print_summary
+from ._print import exit_if_strict, get_console, is_for_people, print_json, print_rows
 
 
 def claims(
@@ -20,14 +20,17 @@ def claims(
         typer.Option("--published", help="Of the results that come with the package, not a store."),
     ] = False,
 ) -> None:
-    """Judge the claims of the studies in the store, at every preset and settings on their own."""
+    """Judge the claims of the studies in the store, at every preset and settings on their own.
+
+    Where output is no terminal, rows have tabs between their columns.
+    """
     from recombine.lab import run as lab
     from recombine.lab.errors import UserError
     from recombine.lab.files import only
     from recombine.lab.registry import load, select
     from recombine.lab.results import Results
     from recombine.lab.store import Store
-    from recombine.lab.tables import earlier_line, verdict_table
+    from recombine.lab.tables import earlier_line
 
     chosen = select(names) if names else None
     if of_package:
@@ -47,7 +50,8 @@ def claims(
                 continue
             several = opened.all_settings(study.name)
             if not several:
-                results = Results(study.name, "", {}, (), missing=len(study.cases("laptop")))
+                missing = len(study.cases(study.default_preset))
+                results = Results(study.name, "", {}, (), missing=missing)
                 verdicts += lab.verdicts(study, results)
                 earlier += [0] * len(study.claims)
             for settings in several:
@@ -64,17 +68,33 @@ def claims(
         told = zip(verdicts, earlier, strict=True)
         print_json({"claims": [vars(v) | {"earlier": n} for v, n in told]})
     else:
-        console = get_console()
-        console.print(verdict_table(verdicts))
-        print_summary(console, verdicts)
+        show_verdicts(verdicts)
     exit_if_strict(strict, verdicts)
+
+
+def show_verdicts(verdicts: list[Any], console: Any = None) -> None:
+    """Every claim with its verdict, and how many there are of each; on a console, or as rows."""
+    from recombine.lab.study import in_words
+    from recombine.lab.verdict_lines import evidence_lines, summaries, verdict_groups
+
+    if console is None and not is_for_people():
+        print_rows(
+            (v.study, v.claim, v.verdict, v.preset, in_words(v.overrides), v.statement,
+             "; ".join(evidence_lines(v)))
+            for v in verdicts
+        )  # fmt: skip
+        return
+    console = console or get_console()
+    for part in verdict_groups(verdicts):
+        console.print(part, highlight=False)
+    for line in summaries(verdicts):
+        console.print(line, markup=False, highlight=False)
 
 
 def _published_claims(chosen: list[str] | None, as_json: bool, strict: bool) -> None:
     from recombine.lab import published
     from recombine.lab.errors import UserError
     from recombine.lab.registry import load
-    from recombine.lab.tables import verdict_table
 
     known = published.names()
     for name in chosen or []:
@@ -84,7 +104,5 @@ def _published_claims(chosen: list[str] | None, as_json: bool, strict: bool) -> 
     if as_json:
         print_json({"claims": [vars(v) for v in verdicts]})
     else:
-        console = get_console()
-        console.print(verdict_table(verdicts))
-        print_summary(console, verdicts)
+        show_verdicts(verdicts)
     exit_if_strict(strict, verdicts)

@@ -5,25 +5,39 @@ from typing import Annotated
 
 import typer
 
+from ._completion import complete_data
 from ._options import JsonOption
-from ._print import get_console, print_json
+from ._print import get_console, is_for_people, print_json, print_rows
 
 
 def list_data(as_json: JsonOption = False) -> None:
-    """List every data set: title, size, licence, whether it is cached, which studies read it."""
+    """List every data set: title, size, licence, whether it is cached, which studies read it.
+
+    Where output is no terminal, these are the columns, with tabs between.
+    """
     from recombine.lab.data_use import describe_data
 
     found = describe_data()
     if as_json:
         print_json({"data": found})
         return
+    if not is_for_people():
+        print_rows(
+            (one["name"], one["title"], one["bytes"], one["licence"],
+             "cached" if one["cached"] else "", " ".join(use["study"] for use in one["studies"]))
+            for one in found
+        )  # fmt: skip
+        return
     from recombine.lab.tables import data_table
 
-    get_console().print(data_table(found))
+    get_console().print(data_table(found), highlight=False)
 
 
 def get_data(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME...", help="Data sets.", autocompletion=complete_data),
+    ],
     given: Annotated[
         Path | None,
         typer.Option("--from", metavar="FILE", help="A file, archive or folder to take it from."),

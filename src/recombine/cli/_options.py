@@ -5,9 +5,15 @@ from typing import Annotated
 
 import typer
 
+from ._completion import complete_study
+
 StudyNames = Annotated[
     list[str] | None,
-    typer.Argument(metavar="STUDY...", help="Studies, families, or Python files that define one."),
+    typer.Argument(
+        metavar="STUDY...",
+        help="Studies, families, any part of a name that means one, or Python files.",
+        autocompletion=complete_study,
+    ),
 ]
 StoreOption = Annotated[
     Path,

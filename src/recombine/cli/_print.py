@@ -1,8 +1,9 @@
-"""What commands print on: a console, or JSON on standard output."""
+"""What commands print on: a console, JSON, or tab-separated text where output is no terminal."""
 
 import json
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
@@ -17,16 +18,19 @@ def get_console(stderr: bool = False):
     return Console(stderr=stderr, width=width)
 
 
+def is_for_people() -> bool:
+    """Whether a listing is read by people; otherwise it goes to another program."""
+    return sys.stdout.isatty()
+
+
 def print_json(document: Any) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def print_summary(terminal: Any, verdicts: list[Any]) -> None:
-    words = {"holds": "hold", "fails": "fail", "undecided": "undecided"}
-    counts = {word: sum(v.verdict == word for v in verdicts) for word in words}
-    text = ", ".join(f"{n} {w if n == 1 else words[w]}" for w, n in counts.items() if n)
-    if text:
-        terminal.print(f"claims: {text}", highlight=False)
+def print_rows(rows: Iterable[Sequence[object]]) -> None:
+    """Rows as tab-separated text, one per line."""
+    for row in rows:
+        print("\t".join(" ".join(str(cell).split()) for cell in row))
 
 
 def exit_if_strict(strict: bool, verdicts: list[Any]) -> None:

@@ -20,6 +20,9 @@ def report(
             help="Also show the results that come with the package; then no store is needed.",
         ),
     ] = False,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Then open the site in a web browser.")
+    ] = False,
 ) -> None:
     """Write a self-contained HTML site of everything in the store, with interactive figures."""
     from contextlib import nullcontext
@@ -37,5 +40,15 @@ def report(
     with nullcontext() if absent else Store.open(store) as opened:
         index = write_report(opened, out, note, files or [], published=with_published)
     print(f"report: {index}")
+    if open_it:
+        show_page(index)
     if left_out:
         raise typer.Exit(1)
+
+
+def show_page(page: Path) -> None:
+    """Open a page in the user's web browser; say so where there is none."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        print("recombine: there is no web browser to open the report in", file=sys.stderr)

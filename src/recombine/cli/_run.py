@@ -5,29 +5,48 @@ from typing import Annotated, Any
 
 import typer
 
+from ._claims import show_verdicts
+from ._completion import complete_engine, complete_preset, complete_setting, complete_study
 from ._options import DEFAULT_STORE, StoreOption, StrictOption
-from ._print import exit_if_strict, get_console, print_summary
+from ._print import exit_if_strict, get_console
 
 
 def run(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="STUDY...", help="Studies, families, or Python files that define one."
+            metavar="STUDY...",
+            help="Studies, families, any part of a name that means one, or Python files.",
+            autocompletion=complete_study,
         ),
     ],
-    preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="smoke, laptop or paper; default: laptop, or what a study of yours has instead.",
+            autocompletion=complete_preset,
+        ),
+    ] = None,
     seeds: Annotated[
         int | None, typer.Option(help="How many seeds, instead of the preset's.")
     ] = None,
     seed_offset: Annotated[int, typer.Option(help="The first seed.")] = 0,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Change a setting; may be repeated.",
+            autocompletion=complete_setting,
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     engine: Annotated[
-        str, typer.Option(help="What runs trials: local, or ray for several machines.")
+        str,
+        typer.Option(
+            help="What runs trials: local, or ray for several machines.",
+            autocompletion=complete_engine,
+        ),
     ] = "local",
     address: Annotated[
         str | None,
@@ -72,13 +91,7 @@ def run(
     from recombine.lab.progress import RunProgress
     from recombine.lab.registry import select
     from recombine.lab.store import Store
-    from recombine.lab.tables import (
-        beside_table,
-        earlier_line,
-        gave_up_lines,
-        outlook_lines,
-        verdict_table,
-    )
+    from recombine.lab.tables import earlier_line, gave_up_lines, outlook_lines
     from recombine.lab.words import count, duration
 
     if engine not in ENGINES:
@@ -98,7 +111,8 @@ def run(
     console = get_console()
     started = time.monotonic()
     rounds = lab.ROUNDS if until_decided else 0
-    word = "1 study" if len(plans) == 1 else f"{len(plans)} studies"
+    word = _studies(len(plans))
+    sizes = " and ".join(dict.fromkeys(p.settings.preset for p in plans))
     verdicts: dict[str, list[Any]] = {}
     failed = 0
     with Store.create(store) as opened:
@@ -107,7 +121,7 @@ def run(
             total = len({t.id for p in plans for t in (*p.needed.values(), *p.trials)})
             skipped = total - sum(len(outlook.todo) for outlook in outlooks)
             console.print(
-                f"{word} at preset {preset}: {count(total, 'trial')}"
+                f"{word} at preset {sizes}: {count(total, 'trial')}"
                 + (f", {skipped} of them done before" if skipped else ""),
                 highlight=False,
             )
@@ -132,24 +146,47 @@ def run(
                     continue
                 if results.earlier:
                     console.print(earlier_line(results), markup=False, highlight=False)
-                if p.study.beside:
-                    console.print(beside_table(p.study, results))
+                _show_results(console, p.study, results, len(plans))
             if last:
                 break
             plans = [wanted for wanted in more if wanted is not None]
-            word = f"more seeds for {'1 study' if len(plans) == 1 else f'{len(plans)} studies'}"
+            word = f"more seeds for {_studies(len(plans))}"
     found = [verdict for judged in verdicts.values() for verdict in judged]
-    if found:
-        console.print(verdict_table(found))
-    print_summary(console, found)
+    show_verdicts(found, console)
     if until_decided:
         for line in gave_up_lines(found):
             console.print(line, markup=False, highlight=False)
     took = duration(time.monotonic() - started)
     console.print(f"done in {took}; results are in {store}", markup=False, highlight=False)
+    console.print(f"next: {_next(store)}", markup=False, highlight=False)
     if failed:
         get_console(stderr=True).print(
             f"recombine: {count(failed, 'trial')} failed; the reasons are above", style="red"
         )
         raise typer.Exit(1)
     exit_if_strict(strict, found)
+
+
+def _studies(number: int) -> str:
+    return "1 study" if number == 1 else f"{number} studies"
+
+
+def _show_results(console: Any, study: Any, results: Any, studies: int) -> None:
+    """What was measured, and our numbers beside the paper's."""
+    from recombine.lab.measured import MOST_ROWS, measured_tables
+    from recombine.lab.tables import BESIDE_LEGEND, beside_table
+
+    for part in measured_tables(results, console.width, max(MOST_ROWS // studies, 8)):
+        console.print(part, markup=False, highlight=False)
+    beside = beside_table(study, results, console.width)
+    if beside is not None:
+        console.print("", beside, BESIDE_LEGEND, sep="\n", highlight=False)
+    console.print()
+
+
+def _next(store: Path) -> str:
+    """The command that shows what was found."""
+    import shlex
+
+    where = "" if store == DEFAULT_STORE else f" --store {shlex.quote(str(store))}"
+    return f"recombine report{where} --open"

@@ -4,19 +4,27 @@ from typing import Annotated, Any
 
 import typer
 
+from ._completion import complete_study
 from ._options import JsonOption
 from ._print import get_console, print_json
 from ._studies import describe
 
 
 def show(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="A study, or a family.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="STUDY...",
+            help="Studies, families, any part of a name that means one, or Python files.",
+            autocompletion=complete_study,
+        ),
+    ],
     as_json: JsonOption = False,
 ) -> None:
     """Show one study in full: conditions, settings, claims, the paper's numbers."""
     from recombine.lab.registry import load, select
 
-    found = [load(name) for name in select([study])]
+    found = [load(name) for name in select(names)]
     if as_json:
         documents = [_describe_in_full(one) for one in found]
         print_json(documents[0] if len(found) == 1 else {"studies": documents})
@@ -26,56 +34,40 @@ def show(
 
 
 def _describe_in_full(study: Any) -> dict[str, Any]:
+    from recombine.lab.condition_settings import condition_settings
+    from recombine.lab.study_code import code_places
+
+    paper = [{"quantity": b.quantity, **vars(b.paper)} for b in study.beside]
+    for row in paper:
+        row.pop("line")  # of a document that readers do not have
     return describe(study) | {
         "conditions": {n: [case.condition for case in study.cases(n)] for n in study.presets},
         "depends": {
-            n: [{"condition": case.condition, "settings": case.depends} for case in study.cases(n)]
-            for n, preset in study.presets.items()
-            if preset.depends is not None
+            name: {"shared": found.shared,
+                   "groups": [{"conditions": c, "settings": s} for c, s in found.groups]}
+            for name in study.presets
+            for found in [condition_settings(study, name)]
         },
         "settings": [setting._asdict() for setting in study.settings()],
-        "paper": [{"quantity": b.quantity, **vars(b.paper)} for b in study.beside],
+        "paper": paper,
+        "code": [place._asdict() for place in code_places(study)],
         "notes": study.notes,
-    }
+    }  # fmt: skip
 
 
 def _show(study: Any) -> None:
     from rich.markdown import Markdown
     from rich.markup import escape
-    from rich.table import Table
 
-    from recombine.lab.tables import axes_text, depends_table, settings_table
+    from recombine.lab.study_tables import study_tables
 
     console = get_console()
-    title, question = escape(study.title), escape(study.question)
-    console.print(f"[bold]{study.name}[/]  {title}\n{question}", highlight=False)
+    console.print(f"[bold]{escape(study.name)}[/]  {escape(study.title)}", highlight=False)
+    console.print(escape(study.question), highlight=False)
     source = escape(f"{study.source.document}, {study.source.where}")
     console.print(f"[dim]{source}[/]\n", highlight=False)
-    presets = Table(title="presets", title_justify="left")
-    for column in ("preset", "cost", "seeds", "trials", "conditions"):
-        presets.add_column(column)
-    for name, preset in study.presets.items():
-        trials = str(len(study.cases(name)) * preset.seeds)
-        presets.add_row(name, preset.cost, str(preset.seeds), trials, axes_text(study.cases(name)))
-    console.print(presets)
-    for name, preset in study.presets.items():
-        if preset.depends is not None:
-            console.print(depends_table(name, study.cases(name)))
-    console.print(settings_table(study.settings()))
-    claims = Table(title="claims", title_justify="left")
-    for column in ("claim", "statement", "where"):
-        claims.add_column(column)
-    for claim in study.claims:
-        claims.add_row(claim.name, escape(claim.statement), escape(claim.where))
-    console.print(claims)
-    if study.beside:
-        numbers = Table(title="the paper's numbers", title_justify="left")
-        for column in ("quantity", "value", "where", "note"):
-            numbers.add_column(column)
-        for row in study.beside:
-            paper = row.paper
-            words = map(escape, (row.quantity, f"{paper.value:.6g}", paper.artifact, paper.note))
-            numbers.add_row(*words)
-        console.print(numbers)
+    for table in study_tables(study):
+        console.print(table, highlight=False)
+        console.print()
     if study.notes:
         console.print(Markdown(study.notes))

@@ -122,7 +122,7 @@ def _fetch(data: DataSet, folder: Path, parts: Path, tell: Tell, given: Path | N
     said = "; ".join(reasons)
     said += "".join(f"; {f}" for f in _faults(data, folder) if f not in said and _is_wrong(f))
     raise UserError(
-        f"{data.name} could not be got. {said}. "
+        f"{data.name} could not be downloaded: {said}. "
         f"By hand: place {', '.join(web.files)} of {web.base} in {folder}, "
         f"then `recombine data get {data.name}`"
     )

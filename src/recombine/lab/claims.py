@@ -11,6 +11,7 @@ from .errors import Missing as Missing
 from .intervals import ERROR
 from .quantities import What, per_seed
 from .statements import Statement, VerdictWord
+from .words import count
 
 if TYPE_CHECKING:
     from .results import Results
@@ -94,13 +95,17 @@ def judge(claim: Claim, study: str, results: "Results") -> Verdict:
     if results.preset == "smoke":
         return verdict("undecided", {"reason": "preset smoke shows the mechanics, not the effect"})
     if results.failed:
-        return verdict("undecided", {"reason": f"{results.failed} trials failed or diverged"})
+        return verdict(
+            "undecided", {"reason": f"{count(results.failed, 'trial')} failed or diverged"}
+        )
     if results.missing:
-        return verdict("undecided", {"reason": f"{results.missing} conditions have not been run"})
+        have = "has" if results.missing == 1 else "have"
+        missing = f"{count(results.missing, 'condition')} {have} not been run"
+        return verdict("undecided", {"reason": missing})
     by_condition = results.seeds_by_condition()
     seeds = min(map(len, by_condition), default=0)
     if seeds < claim.seeds:
-        reason = f"some condition has {seeds} of the {claim.seeds} seeds that are needed"
+        reason = f"a condition has {seeds} of the {claim.seeds} seeds that are needed"
         return verdict("undecided", {"reason": reason}, claim.seeds)
     if any(group != by_condition[0] for group in by_condition):
         return verdict("undecided", {"reason": "conditions have been run with different seeds"})

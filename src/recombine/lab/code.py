@@ -160,11 +160,12 @@ class Reach:
         """A line that says which place it is, and what the code there does."""
         if place not in self._marks:
             module = self._by_path[place.module]
-            mark = fingerprint(self._statements(place))
+            mark = fingerprint(self.statements(place))
             self._marks[place] = f"{module.label}:{place.name}:{place.given}:{mark}"
         return self._marks[place]
 
-    def _statements(self, place: Place) -> list:
+    def statements(self, place: Place) -> list:
+        """What a place consists of."""
         source = self._by_path[place.module].source
         if place.name == EFFECTS:
             return source.effects
@@ -178,7 +179,7 @@ class Reach:
             if place.name == WHOLE:
                 found = self._everything(module)
             else:
-                found = self._used(module, uses(self._statements(place)), place.given)
+                found = self._used(module, uses(self.statements(place)), place.given)
                 if place.name == EFFECTS:
                     found += self._imported_effects(module)
             effects = Place(place.module, EFFECTS)
@@ -345,3 +346,20 @@ def _place(found: Reach, thing: Any) -> Place:
     """Where a function or a class is defined; its whole file, if it is no top-level name of it."""
     inner = _plain(thing)
     return found.place(_file(inner), inner.__qualname__ if has_name(thing) else WHOLE)
+
+
+def reached(function: Callable, classes: Iterable[type]) -> list[tuple[Path, str, list[ast.stmt]]]:
+    """The top-level names that a trial function can reach, with their files and statements.
+
+    **Arguments:** those of [`recombine.lab.code.code_digest`][].
+    """
+    found = reach()
+    roots = [_place(found, thing) for thing in (function, *classes)]
+    places = sorted(found.closure(roots))
+    return [(Path(p.module), p.name, found.statements(p)) for p in places if p.name != EFFECTS]
+
+
+def defined_at(thing: Any) -> tuple[Path, int]:
+    """The file of a function or class, and its line."""
+    inner = _plain(thing)
+    return _file(inner), inspect.getsourcelines(inner)[1]

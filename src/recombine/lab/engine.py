@@ -47,6 +47,14 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Compiling:
+    """A program of a trial begins to be compiled, or is compiled."""
+
+    trial: Trial
+    begins: bool
+
+
+@dataclass(frozen=True)
 class Progressed:
     trial: Trial
     step: int
@@ -60,7 +68,7 @@ class Finished:
     outcome: Outcome
 
 
-Event = Started | Progressed | Finished
+Event = Started | Compiling | Progressed | Finished
 
 
 class Engine(Protocol):
@@ -242,6 +250,8 @@ class _Pool:
                 worker.ready, worker.since = True, time.monotonic()
             elif job is None or message.get("trial") != job.trial.id:
                 continue  # of nothing that it was asked for
+            elif message["event"] == "compiling":
+                yield Compiling(job.trial, message["begins"])
             elif message["event"] == "progress":
                 yield Progressed(job.trial, message["step"], message["steps"], message["loss"])
             elif message["event"] == "finished":

@@ -203,7 +203,7 @@ def _filled(skeleton: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         array = left.pop(name, None)
         if array is None:
             if is_array:
-                raise Damaged(f"{name} is wanting")
+                raise Damaged(f"{name} is missing")
             return leaf
         if not is_array:  # a number, which training has made an array
             return jnp.asarray(array)

@@ -17,7 +17,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from .engine import Event, Finished, Progressed, Started
+from .engine import Compiling, Event, Finished, Progressed, Started
 from .words import duration, printable
 
 PLAIN_SECONDS = 10.0
@@ -56,6 +56,8 @@ class RunProgress:
         self._started = self._told = time.monotonic()
         self._rows: dict[str, TaskID] = {}
         self._shares: dict[str, float] = {}
+        self._compiling: set[str] = set()
+        self._notes: dict[str, str] = {}
         self._bars: Progress | None = None
         if console.is_terminal:
             self._bars = _Bars(
@@ -94,8 +96,12 @@ class RunProgress:
         return passed / done * (self._total - done) if done else None
 
     def __call__(self, event: Event) -> None:
+        self._compiling.discard(event.trial.id)
         if isinstance(event, Progressed):
             self._shares[event.trial.id] = event.step / max(event.steps, 1)
+        elif isinstance(event, Compiling):
+            if event.begins:
+                self._compiling.add(event.trial.id)
         elif isinstance(event, Finished):
             self._shares.pop(event.trial.id, None)
             self._done += 1
@@ -110,6 +116,7 @@ class RunProgress:
             self._told = time.monotonic()
             passed, left = self._told - self._started, self._left()
             tail = f", about {duration(left)} left" if left else ""
+            tail += f", {len(self._compiling)} compiling" if self._compiling else ""
             self._console.print(
                 f"{self._done} of {self._total} trials in {duration(passed)}{tail}", highlight=False
             )
@@ -122,10 +129,15 @@ class RunProgress:
             if trial.id in self._rows:  # its worker died: it starts again
                 bars.remove_task(self._rows.pop(trial.id))
             self._rows[trial.id] = bars.add_task(name, total=None, note="starting")
+        elif isinstance(event, Compiling):
+            note = "compiling" if event.begins else self._notes.get(trial.id, "running")
+            bars.update(self._rows[trial.id], note=note)
         elif isinstance(event, Progressed):
             note = "" if event.loss is None else f"loss {event.loss:.4g}"
+            self._notes[trial.id] = note
             bars.update(self._rows[trial.id], completed=event.step, total=event.steps, note=note)
         else:
             bars.remove_task(self._rows.pop(trial.id))
+            self._notes.pop(trial.id, None)
             note = f"{self._failed} failed" if self._failed else ""
             bars.update(self._overall, completed=self._done, note=note)

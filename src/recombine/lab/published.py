@@ -18,7 +18,7 @@ import numpy as np
 from .checkpoint import pack, unpack, write_atomically
 from .claims import Verdict, judge
 from .errors import UserError
-from .numbers import numbers
+from .numbers import Number, numbers
 from .outcome import Settings
 from .registry import listed, load
 from .results import Record, Results
@@ -95,17 +95,26 @@ def published(study: str) -> Published | None:
     )
 
 
+def published_verdicts(study: str) -> dict[str, str]:
+    """The verdicts on a study's claims as they were published, by claim."""
+    path = folder() / f"{study}.json"
+    if not path.is_file():
+        return {}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return {v["claim"]: v["verdict"] for v in document["verdicts"]}
+
+
 def judged(study: Study) -> list[Verdict]:
     """The claims of a study, judged on its published results; none if there are none."""
     found = published(study.name)
     return [judge(claim, study.name, found.results) for claim in study.claims] if found else []
 
 
-def published_means(study: Study) -> dict[str, float]:
-    """The published means of the numbers beside the paper's."""
+def published_numbers(study: Study) -> dict[str, Number]:
+    """The published ones of the numbers beside the paper's, by quantity."""
     found = published(study.name)
     rows = numbers(study.beside, found.results) if found else []
-    return {row.quantity: row.mean for row in rows if row.seeds}
+    return {row.quantity: row for row in rows if row.seeds}
 
 
 def publish(store: Store, to: Path, studies: Sequence[str]) -> Iterator[Path]:

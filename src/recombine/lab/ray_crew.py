@@ -14,6 +14,7 @@ from typing import Any
 from . import checkpoint, lines
 from .engine import (
     ROUND_SECONDS,
+    Compiling,
     Event,
     Finished,
     Job,
@@ -197,6 +198,8 @@ class Crew:
                 continue
             if message["event"] == "started":
                 yield Started(job.trial, hand.number)
+            elif message["event"] == "compiling":
+                yield Compiling(job.trial, message["begins"])
             elif message["event"] == "progress":
                 yield Progressed(job.trial, message["step"], message["steps"], message["loss"])
             elif message["event"] == "finished":

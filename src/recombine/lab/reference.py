@@ -66,10 +66,19 @@ def references(name: str) -> tuple[Reference, ...]:
 
 def reference(name: str, **where: str) -> Reference:
     """The one row of `name` whose columns equal `where`: `reference("x", artifact="table-1")`."""
-    rows = [r for r in references(name) if all(getattr(r, k) == v for k, v in where.items())]
+    rows = _index(name, tuple(where)).get(tuple(where.values()), [])
     if len(rows) != 1:
         raise LookupError(f"{len(rows)} rows of {name} match {where}")
     return rows[0]
+
+
+@cache
+def _index(name: str, columns: tuple[str, ...]) -> dict[tuple[str, ...], list[Reference]]:
+    """The rows of `name` by their values in some columns."""
+    found: dict[tuple[str, ...], list[Reference]] = {}
+    for row in references(name):
+        found.setdefault(tuple(getattr(row, column) for column in columns), []).append(row)
+    return found
 
 
 def difference(one: Reference, other: Reference) -> Reference:
@@ -80,6 +89,12 @@ def difference(one: Reference, other: Reference) -> Reference:
     return replace(
         one, model=f"{one.model} − {other.model}", value=one.value - other.value, uncertainty=error
     )
+
+
+def artifact(name: str) -> str:
+    """Where a number is printed, in words: `table-5.1` is Table 5.1."""
+    words = name.replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Plan:
 
 def plan(
     references: Sequence[str],
-    preset: str = "laptop",
+    preset: str | None = "laptop",
     *,
     seeds: int | None = None,
     seed_offset: int = 0,
@@ -60,7 +60,7 @@ def plan(
     """What running these studies means. Raises `UserError` before anything is run.
 
     **Arguments:** those of `recombine run`; `assignments` are settings as text, `overrides` as
-    values.
+    values; without a preset every study has its default.
     """
     if seeds is not None and seeds < 1:
         raise UserError(f"--seeds {seeds}: at least one seed is needed")
@@ -73,17 +73,18 @@ def plan(
     plans = []
     for reference, study in studies.items():
         meant = _meant_for(study, assignments, list(studies.values()))
-        chosen = {**study.parse(meant, preset), **(overrides or {})}
-        each = study.preset(preset).seeds if seeds is None else seeds
-        count = len(study.cases(preset, chosen)) * each
+        size = preset or study.default_preset
+        chosen = {**study.parse(meant, size), **(overrides or {})}
+        each = study.preset(size).seeds if seeds is None else seeds
+        count = len(study.cases(size, chosen)) * each
         if count > MOST_TRIALS:
             raise UserError(
                 f"{study.name}: {count:,} trials are more than the {MOST_TRIALS:,} of one run: take"
                 " fewer seeds at a time, and the others with --seed-offset"
             )
-        trials = study.trials(preset, seeds=seeds, seed_offset=seed_offset, overrides=chosen)
+        trials = study.trials(size, seeds=seeds, seed_offset=seed_offset, overrides=chosen)
         require_data(trials)
-        plans.append(Plan(reference, study, Settings(preset, dict(trials[0].overrides)), trials))
+        plans.append(Plan(reference, study, Settings(size, dict(trials[0].overrides)), trials))
     return plans
 
 
@@ -255,7 +256,7 @@ def verdicts(study: Study, results: Results) -> list[Verdict]:
 
 def run_study(
     study: str,
-    preset: str = "laptop",
+    preset: str | None = None,
     *,
     seeds: int | None = None,
     seed_offset: int = 0,

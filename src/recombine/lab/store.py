@@ -292,6 +292,22 @@ class Store:
         rows = self._db.execute("SELECT trial, study FROM requests ORDER BY place DESC")
         return {trial: study for trial, study in rows if trial in asked}
 
+    def last_verdicts(self) -> dict[str, dict[str, str]]:
+        """The verdicts on the claims of every study as they were last judged, by claim.
+
+        Those without changed settings come before others, and those of preset smoke last.
+        """
+        rows = self._db.execute(
+            "SELECT study, preset, overrides, claim, verdict FROM claims ORDER BY"
+            " preset = 'smoke', overrides != '{}', judged DESC"
+        )
+        found: dict[str, dict[str, str]] = {}
+        chosen: dict[str, tuple[str, str]] = {}
+        for study, preset, overrides, claim, verdict in rows:
+            if chosen.setdefault(study, (preset, overrides)) == (preset, overrides):
+                found.setdefault(study, {})[claim] = verdict
+        return found
+
     def looks(self, study: str, settings: Settings) -> int:
         """How often results of `study` with these settings may have been looked at."""
         row = self._db.execute(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .results import Results
 
 PRESETS = ("smoke", "laptop", "paper")
+"""Those that every study of the package has; a user's own has some of them, or others."""
 
 
 @dataclass(frozen=True)
@@ -184,16 +185,22 @@ class Study:
     """Whether trials run with 64-bit numbers."""
 
     def __post_init__(self):
-        if set(self.presets) != set(PRESETS):
-            raise ValueError(f"{self.name}: a study has the presets {', '.join(PRESETS)}")
+        if not self.presets:
+            raise ValueError(f"{self.name} has no preset: give one, such as laptop")
 
     @property
     def family(self) -> str:
         return self.name.partition("/")[0]
 
+    @property
+    def default_preset(self) -> str:
+        """`laptop`, or the first preset that is not for the mechanics only."""
+        return next((n for n in ("laptop", *self.presets) if n in self.presets and n != "smoke"),
+                    next(iter(self.presets)))  # fmt: skip
+
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
-            raise UserError(f"no preset {name!r}: {nearest(name, PRESETS)}")
+            raise UserError(f"{self.name} has no preset {name!r}: {nearest(name, self.presets)}")
         return self.presets[name]
 
     def trials(

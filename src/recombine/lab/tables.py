@@ -3,28 +3,36 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from .claims import Verdict
-from .conditions import Case
 from .numbers import numbers
-from .published import published_means
+from .published import published_numbers
+from .reference import artifact
 from .results import Results
-from .settings import Setting
-from .specs import shown
-from .study import Study, in_words, setting_text
+from .rounding import number
+from .study import Study
 from .words import count
 
 if TYPE_CHECKING:
     from .run import Outlook
 
-VERDICT_STYLE = {"holds": "green", "fails": "bold red", "undecided": "yellow"}
+BESIDE_LEGEND = (
+    "ours: mean ± half of its 95 % interval over seeds; inside: the paper's number is in that"
+    " interval"
+)
+WIDE = 120
+"""From this width on, tables have columns that help to compare."""
 
 
-def number(value: float) -> str:
-    """A number with six significant digits."""
-    return f"{value:.6g}"
+def plain_table(title: str = "") -> Table:
+    """A table with a line below its header, and no other."""
+    table = Table(title=title or None, title_justify="left", caption_justify="left")
+    table.box, table.show_edge, table.pad_edge = box.SIMPLE_HEAD, False, False
+    table.padding = (0, 2, 0, 0)
+    return table
 
 
 def outlook_lines(outlook: "Outlook") -> list[str]:
@@ -51,95 +59,54 @@ def earlier_line(results: Results) -> str:
 
 def data_table(found: Sequence[dict[str, Any]]) -> Table:
     """The data sets of `describe_data`, one per row."""
-    table = Table(title="data sets", title_justify="left", show_lines=True)
-    table.caption = "`recombine data get NAME` gets one that is not here"
-    for column in ("data set", "what it is", "read by"):
-        table.add_column(column, overflow="fold")
+    table = plain_table()
+    table.add_column("data set")
+    table.add_column("what it is, where it is, which studies read it", overflow="fold")
     for one in found:
-        where = (one["folder"] or "comes with the package") if one["cached"] else "not here"
+        where = one["folder"] or "comes with the package"
+        here = where if one["cached"] else f"not here: `recombine data get {one['name']}`"
         size = f"{one['bytes'] / 1e6:.1f} MB; " if one["bytes"] else ""
-        studies = [use["study"] for use in one["studies"]]
-        table.add_row(
-            one["name"],
-            escape(f"{one['title']}\n{size}licence: {one['licence']}\n{where}"),
-            "\n".join([f"--set data={one['name']}:", *studies] if studies else []),
-        )
+        lines = [one["title"], f"{size}licence: {one['licence']}", here]
+        if one["studies"]:
+            studies = ", ".join(use["study"] for use in one["studies"])
+            lines.append(f"--set data={one['name']}: {studies}")
+        table.add_row(one["name"], escape("\n".join(lines)))
+        table.add_section()
     return table
 
 
-def axes_text(cases: Sequence[Case]) -> str:
-    """What conditions differ in, and the values that they have: `model = ndr, lstm; K = 1, 2`."""
-    axes: dict[str, dict[str, None]] = {}
-    for case in cases:
-        for name, value in case.condition.items():
-            axes.setdefault(name, {})[setting_text(value)] = None
-    return "; ".join(f"{name} = {', '.join(values)}" for name, values in axes.items())
-
-
-def depends_table(preset: str, cases: Sequence[Case]) -> Table:
-    """What follows from each condition of a preset; conditions of which the same follows share a
-    row."""
-    table = Table(title=f"settings that follow at preset {preset}", title_justify="left")
-    for column in ("condition", "settings"):
-        table.add_column(column)
-    rows: dict[str, list[str]] = {}
-    for case in cases:
-        follows = in_words(case.depends) or "as they are"
-        rows.setdefault(follows, []).append(in_words(case.condition))
-    for follows, conditions in rows.items():
-        table.add_row(escape("\n".join(conditions)), escape(follows))
-    return table
-
-
-def settings_table(settings: Sequence[Setting]) -> Table:
-    """Every setting with its default, its meaning, and the specs that it can be."""
-    table = Table(title="settings (--set name=value)", title_justify="left")
-    for column in ("name", "default", "meaning"):
-        table.add_column(column)
-    for setting in settings:
-        choices = ", ".join((*setting.choices, "or FILE.py:NAME")) if setting.choices else ""
-        meaning = " ".join(filter(None, (setting.meaning, choices and f"One of {choices}.")))
-        table.add_row(setting.name, escape(str(shown(setting.default))), escape(meaning))
-    return table
-
-
-def beside_table(study: Study, results: Results) -> Table:
-    """Our numbers beside the paper's, and those that come with the package; those with results
-    come first."""
-    table = Table(title=f"{study.name}: ours beside the paper's", title_justify="left")
-    table.add_column("quantity")
-    table.add_column("paper", justify="right")
-    table.add_column("published", justify="right")
-    table.add_column("yours", justify="right")
-    table.add_column("95 % interval", style="dim")
-    table.add_column("where", style="dim")
-    known = published_means(study) if results.preset == "laptop" else {}
-    for row in numbers(study.beside, results):
-        mean = number(row.mean) if row.seeds else "–"
-        spread = f"[{number(row.low)}, {number(row.high)}]"
-        interval = "" if row.seeds < 2 or row.low == row.high else spread
-        quantity, where = escape(row.quantity), escape(row.paper.artifact)
-        came = known.get(row.quantity)
-        with_package = "–" if came is None else number(came)
-        paper = number(row.paper.value)
-        table.add_row(quantity, paper, with_package, mean, escape(interval), where)
-    return table
-
-
-def verdict_table(verdicts: Sequence[Verdict]) -> Table:
-    """Claims with their verdicts and the numbers behind them."""
-    table = Table(title="claims", title_justify="left", show_lines=True)
-    table.add_column("study", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("statement", ratio=3)
-    table.add_column("evidence", ratio=2, style="dim")
-    for v in verdicts:
-        style = VERDICT_STYLE[v.verdict]
-        evidence = escape(evidence_text(v.evidence))
-        settings = [v.preset] if v.preset not in ("", "laptop") else []
-        settings += [in_words(v.overrides)] if v.overrides else []
-        where = escape("\n".join([v.study, *settings]))
-        table.add_row(where, f"[{style}]{v.verdict}[/]", escape(v.statement), evidence)
+def beside_table(study: Study, results: Results, width: int) -> Table | None:
+    """Our numbers beside the paper's, and those that come with the package; None at preset smoke,
+    and where there are none. What does not fit into `width` is left out."""
+    rows = [row for row in numbers(study.beside, results) if row.seeds]
+    if not rows:
+        return None
+    is_wide = width >= WIDE
+    usual = results.preset == "laptop" and not results.overrides
+    known = published_numbers(study) if usual and is_wide else {}
+    places = list(dict.fromkeys(artifact(row.paper.artifact) for row in rows))
+    seeds = {row.seeds for row in rows}
+    title = [f"{study.name}: ours beside the paper's"]
+    title += places if len(places) == 1 else []
+    title += [count(rows[0].seeds, "seed")] if len(seeds) == 1 else []
+    table = plain_table(", ".join(title))
+    table.add_column("quantity", overflow="fold")
+    for name in ("paper", *(["published"] if known else []), "ours", "difference"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("inside")
+    if len(seeds) > 1:
+        table.add_column("seeds", justify="right")
+    if is_wide and len(places) > 1:
+        table.add_column("where", style="dim")
+    for row in rows:
+        cells = [escape(row.quantity), row.paper_text]
+        if known:
+            cells.append(known[row.quantity].ours_text if row.quantity in known else "–")
+        inside = {True: "yes", False: "no", None: "–"}[row.paper_inside]
+        cells += [row.ours_text, row.difference_text, inside]
+        cells += [str(row.seeds)] if len(seeds) > 1 else []
+        cells += [escape(artifact(row.paper.artifact))] if is_wide and len(places) > 1 else []
+        table.add_row(*cells)
     return table
 
 
@@ -160,6 +127,8 @@ def _why(verdict: Verdict) -> str:
 
 def evidence_text(evidence: dict) -> str:
     """Evidence in one line of words."""
+    if "reason" in evidence:
+        return str(evidence["reason"])
 
     def show(value) -> str:
         if isinstance(value, float):

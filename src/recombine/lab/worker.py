@@ -61,17 +61,23 @@ def decode_outcome(document: dict[str, Any]) -> Outcome:
 
 
 class CompileClock:
-    """Adds up the seconds that JAX spends tracing and compiling."""
+    """Adds up the seconds that JAX spends tracing and compiling, and tells when it compiles."""
 
     def __init__(self) -> None:
         import jax
 
         self.seconds = 0.0
+        self.tell: Callable[[bool], None] = lambda compiles: None
+        """Called with True when a program begins to be compiled, with False when it is."""
         jax.monitoring.register_event_duration_secs_listener(self._add)
 
     def _add(self, event: str, duration_secs: float, **_: Any) -> None:
         if event.startswith("/jax/core/compile/"):
             self.seconds += duration_secs
+        if event == "/jax/core/compile/jaxpr_to_mlir_module_duration":  # what comes before
+            self.tell(True)
+        elif event == "/jax/core/compile/backend_compile_duration":
+            self.tell(False)
 
 
 def perform(
@@ -143,6 +149,10 @@ def carry_out(
         event = {"event": "finished", "trial": trial.id, "outcome": encode_outcome(outcome)}
         return lines.encode(event)
 
+    def compiling(begins: bool) -> None:
+        send(lines.encode({"event": "compiling", "trial": trial.id, "begins": begins}))
+
+    clock.tell = compiling
     outcome = perform(trial, study_reference, folder, clock, listener)
     try:
         return finished(outcome)

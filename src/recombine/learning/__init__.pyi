@@ -23,6 +23,9 @@ from ._converged_latents import persistent_latents as persistent_latents
 from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
+from ._direction_pursuit import DirectionPursuit as DirectionPursuit
+from ._exact_translation import ExactTranslations as ExactTranslations
+from ._exact_translation import SummedTokenLoss as SummedTokenLoss
 from ._gate_sampling import sampled_weights as sampled_weights
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups
@@ -63,6 +66,10 @@ from ._masked import Masked as Masked
 from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy
 from ._meta_learning import MetaLearning as MetaLearning
+from ._number_loss import NumberAccuracy as NumberAccuracy
+from ._number_loss import NumberPredictions as NumberPredictions
+from ._number_loss import number_loss as number_loss
+from ._number_loss import numbers_right as numbers_right
 from ._objectives import AbstractCarryingObjective as AbstractCarryingObjective
 from ._objectives import BalancedLabelLoss as BalancedLabelLoss
 from ._objectives import PonderLoss as PonderLoss

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ._dense import Dense
 from ._dropout import dropout, split
+from ._embedding import Embedding
 from ._encoder_decoder import Written
 from ._initializers import xavier_uniform
 from ._lstm import LSTMState
@@ -25,8 +26,8 @@ class RecurrentEncoderDecoder(eqx.Module):
     the input are the encoder's last states.
     """
 
-    words: Float[Array, "words embedding"]
-    symbols: Float[Array, "symbols embedding"]
+    words: Embedding
+    symbols: Embedding
     encoder: tuple[SplitLSTM, ...]
     decoder: tuple[SplitLSTM, ...]
     readout: Dense
@@ -56,8 +57,8 @@ class RecurrentEncoderDecoder(eqx.Module):
             keys = jax.random.split(key, layers)
             return tuple(SplitLSTM(size, units, key=k) for size, k in zip(sizes, keys, strict=True))
 
-        self.words = jax.random.normal(of_words, (words, embedding))
-        self.symbols = jax.random.normal(of_symbols, (symbols, embedding))
+        self.words = Embedding(jax.random.normal(of_words, (words, embedding)))
+        self.symbols = Embedding(jax.random.normal(of_symbols, (symbols, embedding)))
         self.encoder, self.decoder = stack(of_encoder), stack(of_decoder)
         weight = xavier_uniform((units, symbols), key=of_readout)
         self.readout = Dense(weight, jnp.zeros(symbols))
@@ -133,7 +134,7 @@ class RecurrentEncoderDecoder(eqx.Module):
     def _encode(self, inputs, lengths, key) -> States:
         """The states of all layers after the end symbol."""
         reads = jnp.arange(inputs.shape[1])[:, None] < lengths
-        h, states = self.words[inputs.T], []
+        h, states = self.words(inputs.T + 1), []
         keys = split(key, len(self.encoder))
         for cell, of_cell in zip(self.encoder, keys, strict=True):
             h, last = cell(dropout(h, self.dropout, key=of_cell), reads, cell.start(len(inputs)))
@@ -142,7 +143,7 @@ class RecurrentEncoderDecoder(eqx.Module):
 
     def _forced(self, states: States, outputs, keys: Keys) -> Float[Array, "batch steps symbols"]:
         before = jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))
-        h = self.symbols[before.T]
+        h = self.symbols(before.T + 1)
         reads = jnp.ones(before.T.shape, bool)
         for cell, start, of_cell in zip(self.decoder, states, keys[:-1], strict=True):
             h, _ = cell(dropout(h, self.dropout, key=of_cell), reads, start)
@@ -162,7 +163,7 @@ class RecurrentEncoderDecoder(eqx.Module):
 
         def write(carry, kept):
             states, before = carry
-            h, new = self.symbols[before], []
+            h, new = self.symbols(before[:, None] + 1)[:, 0], []
             for cell, state, keep in zip(self.decoder, states, kept[:-1], strict=True):
                 new.append(cell.step(h * keep, state))
                 h = new[-1].hidden

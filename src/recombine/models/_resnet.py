@@ -56,7 +56,7 @@ class ResidualBlock(eqx.Module):
         second, two = _normalised(
             self.norms[1], _convolved(jax.nn.relu(first), self.kernels[1]), running[1], training
         )
-        after = (one, two)
+        after: tuple[Statistics, ...] = (one, two)
         if self.shortcut is not None:
             kernel, norm = self.shortcut
             x, around = _normalised(norm, _convolved(x, kernel, stride), running[2], training)

@@ -27,8 +27,8 @@ def component_dependence(
     >>> print(component_dependence(lambda x1, x2: x1[:, None], [digits, digits]))
     Every output depends on its own input only.
     >>> print(component_dependence(lambda x1, x2: (x1 + x2 % 2)[:, None], [digits, digits]))
-    NOT every output depends on its own input only.
-     NOT output 0 depends on input 1: 1 bits
+    Not every output depends on its own input only:
+      output 0 depends on input 1 (1 bit)
     ```
 
     **Arguments:**

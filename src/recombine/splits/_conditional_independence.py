@@ -36,18 +36,24 @@ class IndependenceReport:
         )
 
     def __str__(self) -> str:
-        verdict = "Every output depends" if self.holds else "NOT every output depends"
-        lines = [f"{verdict} on its own input only."]
+        if self.holds:
+            return "Every output depends on its own input only."
+        lines = ["Not every output depends on its own input only:"]
         lines += [
-            f" NOT output {i} depends on input {j}: {self.dependence[i, j]:.3g} bits"
+            f"  output {i} depends on input {j} ({_bits(self.dependence[i, j])})"
             for i, j in self.leaks
         ]
         lines += [
-            f" NOT output {i} depends on the other outputs: {bits:.3g} bits"
+            f"  output {i} depends on the other outputs ({_bits(bits)})"
             for i, bits in enumerate(self.coupling)
             if bits > self.tolerance
         ]
         return "\n".join(lines)
+
+
+def _bits(number: float) -> str:
+    text = f"{number:.3g}"
+    return "1 bit" if text == "1" else f"{text} bits"
 
 
 def conditional_independence(
@@ -61,9 +67,9 @@ def conditional_independence(
     ```python
     >>> swap = np.eye(4).reshape(2, 2, 2, 2).swapaxes(2, 3)
     >>> print(conditional_independence(swap))
-    NOT every output depends on its own input only.
-     NOT output 0 depends on input 1: 1 bits
-     NOT output 1 depends on input 0: 1 bits
+    Not every output depends on its own input only:
+      output 0 depends on input 1 (1 bit)
+      output 1 depends on input 0 (1 bit)
     ```
 
     **Arguments:**

@@ -4,7 +4,6 @@ import base64
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._text import with_subscripts
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 DIGITS = 5
 """Significant digits of the numbers in a page's figures. The CSV file has all digits."""
-
-SUBSCRIPT = re.compile(r"(?<![\w<])([A-Za-zα-ωΑ-Ω])_(\w{1,3})(?!\w)")
-"""A symbol of one letter with a short index: `X_1`, `M_hat`."""
 
 COLUMNS = ("panel", "series", "kind", "step", "line", "x", "y", "low", "high", "row", "column",
            "value")  # fmt: skip
@@ -104,7 +102,7 @@ def _with_subscripts(node: Any, key: str = "") -> Any:
     if isinstance(node, list):
         return [_with_subscripts(v, key) for v in node]
     if isinstance(node, str) and key in ("text", "name", "label", "prefix"):
-        return SUBSCRIPT.sub(r"\1<sub>\2</sub>", node)
+        return with_subscripts(node)
     return node
 
 

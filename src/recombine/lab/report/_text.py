@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DIGITS = 6
 """Significant digits of a number."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+SUBSCRIPT = re.compile(r"(?<![\w<&])([A-Za-zα-ωΑ-Ω])_(\w{1,3})(?!\w)")
+"""A symbol of one letter with a short index: `X_1`, `M_hat`."""
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:)\]]")
 
 
@@ -155,8 +157,16 @@ def markdown(text: str, sub: bool = False) -> Markup:
 
 
 def inline(text: str) -> Markup:
-    """A line of text as HTML, with `code` as the only markup."""
-    return Markup(_code_only().renderInline(text))
+    """A line of text as HTML, with `code` and the indices of symbols, as in X_1, as all markup."""
+    html = _code_only().renderInline(text)
+    parts = re.split(r"(<code>.*?</code>)", html)
+    parts[::2] = [with_subscripts(part) for part in parts[::2]]
+    return Markup("".join(parts))
+
+
+def with_subscripts(text: str) -> str:
+    """Text in which `X_1` is an X with a subscript."""
+    return SUBSCRIPT.sub(r"\1<sub>\2</sub>", text)
 
 
 def linked(text: str) -> Markup:

@@ -23,6 +23,7 @@ from . import DOCUMENT
 from .sine_trial import TITLES, Config, trial
 
 METHODS = ("monolithic", "monolithic-long", "modular", "kernel", "true")
+"""Those of the paper."""
 
 RANDOM, KERNEL = {"method": "modular"}, {"method": "kernel"}
 
@@ -35,6 +36,16 @@ def kernel_minus_random(metric: str) -> Quantity:
 def loss(method: str) -> Quantity:
     """Test loss of a method."""
     return per_seed("test_loss", method=method)
+
+
+def short_of_halfway() -> Quantity:
+    """Log loss with pursued directions, above the middle of that with random and true ones."""
+
+    def read(results: Results) -> np.ndarray:
+        random, true, found = (np.log(loss(m)(results)) for m in ("modular", "true", "pursuit"))
+        return found - (random + true) / 2
+
+    return per_seed(read, "log loss of pursued directions − halfway from random to true ones")
 
 
 MONOLITHIC_OVER_MODULAR = tuple(
@@ -121,13 +132,13 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(method=("modular", "kernel")),
-            settings=SMOKE,
+            conditions=grid(method=("modular", "kernel", "pursuit")),
+            settings=SMOKE | {"waves": 4, "polish": 2},
             cost="10 s on two cores",
         ),
         "laptop": Preset(
             seeds=10,
-            conditions=grid(method=METHODS),
+            conditions=grid(method=(*METHODS, "pursuit")),
             settings={"factor": 5},
             cost="5 min on two cores",
         ),
@@ -208,6 +219,22 @@ study = Study(
             "Kernel directions lower the test loss of modular networks, on the same targets.",
             "Section 4.3",
             mean(kernel_minus_random("test_loss")) < 0,
+            seeds=5,
+        ),
+        Claim(
+            "pursuit-finds-the-directions",
+            "Before any task training pursued directions have a mean similarity to the true ones "
+            "of at least {0}.",
+            "beyond the paper",
+            mean("similarity_at_start", method="pursuit") >= 0.95,
+            seeds=5,
+        ),
+        Claim(
+            "pursuit-halves-the-way",
+            "Pursued directions bring the log of the test loss at least halfway from that with "
+            "random directions to that with true ones.",
+            "beyond the paper",
+            mean(short_of_halfway()) < 0,
             seeds=5,
         ),
     ),

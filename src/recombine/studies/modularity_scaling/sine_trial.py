@@ -23,11 +23,18 @@ if TYPE_CHECKING:
     from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 Method = Literal[
-    "monolithic", "monolithic-long", "modular", "kernel", "kernel-fixed", "random-fixed", "true"
+    "monolithic",
+    "monolithic-long",
+    "modular",
+    "kernel",
+    "kernel-fixed",
+    "random-fixed",
+    "pursuit",
+    "true",
 ]
 MONOLITHIC: tuple[Method, ...] = ("monolithic", "monolithic-long")
 KERNEL: tuple[Method, ...] = ("kernel", "kernel-fixed")
-FIXED: tuple[Method, ...] = ("kernel-fixed", "random-fixed", "true")
+FIXED: tuple[Method, ...] = ("kernel-fixed", "random-fixed", "pursuit", "true")
 TITLES = {
     "monolithic": "Monolithic",
     "monolithic-long": "Monolithic, ten times the steps",
@@ -35,6 +42,7 @@ TITLES = {
     "kernel": "Modular, kernel directions (ours)",
     "kernel-fixed": "Kernel directions, fixed",
     "random-fixed": "Random directions, fixed",
+    "pursuit": "Pursued directions, fixed",
     "true": "True directions, fixed",
 }
 LARGE = 512
@@ -57,7 +65,8 @@ class Config:
     """Settings of the sine studies."""
 
     method: Method = "modular"
-    """The method: monolithic, or modular with random, kernel-initialised or true directions."""
+    """The method: monolithic, or modular with random, kernel-initialised, pursued or true
+    directions."""
     k: Count = 5
     """Modules of the target."""
     m: Whole = 0
@@ -105,6 +114,12 @@ class Config:
     """Smallest cosine of u and v in the kernel of linear projections."""
     jitter: NotNegative = 0.1
     """Jitter added to the diagonal of the kernel; a large one gives ridge regression."""
+    waves: Count = 30
+    """Waves that the pursuit of directions may find."""
+    reach: Positive = 15.0
+    """The highest frequency that the pursuit looks for."""
+    polish: Whole = 10
+    """Steps of the pursuit after its last wave, which only fit."""
     test_samples: Count = 4000
     """Number of samples on which test losses are measured."""
     every: Whole = 0
@@ -213,6 +228,25 @@ def find_directions(
     return jnp.asarray(found)
 
 
+def pursued_directions(
+    config: Config, train: "tasks.SineBatch", key: "PRNGKeyArray", recorder: Recorder
+) -> "Float[Array, 'directions m']":
+    """The directions of waves that are found one at a time, at most K, in 64-bit numbers."""
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        x, y = (jnp.asarray(np.asarray(a, float)) for a in train)
+        rule = learning.DirectionPursuit(x, y, key, config.reach)
+        steps = config.waves + config.polish
+        end, seen = recorder.train(rule, rule.init(config.waves), steps, every=1, name="pursuit")
+        for name in ("held_out", "best_held_out"):
+            recorder.curve(name, seen["step"], seen[name])
+        found = rule.directions(end, config.K)
+    recorder.metric("found", len(found))
+    return jnp.asarray(found, jnp.float32)
+
+
 def _best_first(rule, state, x, y) -> np.ndarray:
     """The order of directions by the objective, or by the variance that they explain."""
     import jax
@@ -300,6 +334,9 @@ def network_of(
         directions = find_directions(
             config, starts, given.train, keys.kernel, recorder, rows=rows, name=name
         )
+        modular = modular.with_directions(directions)
+    elif config.method == "pursuit":
+        directions = pursued_directions(config, given.train, keys.kernel, recorder)
         modular = modular.with_directions(directions)
     elif config.method == "true":
         modular = modular.with_directions(given.target.u)
