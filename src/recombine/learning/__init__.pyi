@@ -26,6 +26,8 @@ from ._descent import Descent as Descent
 from ._direction_pursuit import DirectionPursuit as DirectionPursuit
 from ._exact_translation import ExactTranslations as ExactTranslations
 from ._exact_translation import SummedTokenLoss as SummedTokenLoss
+from ._find_masks import Modules as Modules
+from ._find_masks import find_masks as find_masks
 from ._gate_sampling import sampled_weights as sampled_weights
 from ._gradient import GradientDescent as GradientDescent
 from ._group_clipping import clip_groups as clip_groups
@@ -58,10 +60,10 @@ from ._mask_choices import next_task as next_task
 from ._mask_descent import EachMask as EachMask
 from ._mask_descent import MaskLoss as MaskLoss
 from ._mask_descent import Targets as Targets
-from ._mask_descent import check_mask_steps as check_mask_steps
 from ._mask_descent import clip_masks as clip_masks
 from ._mask_descent import mask_descent as mask_descent
-from ._mask_descent import steps_to_remove as steps_to_remove
+from ._mask_steps import check_mask_steps as check_mask_steps
+from ._mask_steps import steps_to_remove as steps_to_remove
 from ._masked import Masked as Masked
 from ._measures import Accuracy as Accuracy
 from ._measures import SequenceAccuracy as SequenceAccuracy

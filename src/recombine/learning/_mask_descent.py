@@ -10,14 +10,11 @@ import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from .._checks import check_counts
-from .._errors import UserError
-from ._batches import AbstractBatches, AbstractStream, Sampler
+from ._batches import AbstractBatches, AbstractStream, Batches, Sampler
 from ._descent import Descent
+from ._mask_steps import ADAM_EPS
 from ._masked import Masked, named_key
 from ._optimizer import Number, Optimizer, adam, chain, clip
-
-ADAM_EPS = 1e-8
-"""ε of Adam: beside it, the price of a weight must not be small."""
 
 
 class Targets(eqx.Module):
@@ -39,7 +36,7 @@ class Targets(eqx.Module):
     names: tuple[tuple[str, ...], ...] = eqx.field(static=True)
     """The masks of every sampler."""
 
-    def __init__(self, samplers: Mapping[str, Sampler]):
+    def __init__(self, samplers: Mapping[str, Batches]):
         unique: list[Sampler] = []
         names: list[tuple[str, ...]] = []
         for name, sampler in samplers.items():
@@ -231,34 +228,6 @@ def _clip_masks(norm):
         return jax.tree.map(scaled, updates), state
 
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)
-
-
-def steps_to_remove(
-    beta: float, batch_size: int, rate: float, *, logit: float = 2.0, eps: float = ADAM_EPS
-) -> float:
-    """Steps after which the logit of a useless weight crosses 0.
-
-    Adam turns the constant gradient α = β / batch size into α / (α + ε) times its rate per step:
-    about the rate, whatever α is, unless α is as small as ε.
-    """
-    alpha = beta / batch_size
-    return logit / (rate * alpha / (alpha + eps))
-
-
-def check_mask_steps(
-    steps: int, beta: float, batch_size: int, rate: float, *, logit: float = 2.0
-) -> None:
-    """Refuse so few steps that not even useless weights are removed: they need `steps_to_remove`.
-
-    Masks are tight only after several times as many.
-    """
-    needed = steps_to_remove(beta, batch_size, rate, logit=logit)
-    if steps <= needed:
-        raise UserError(
-            f"{steps} steps remove no weight: at rate={rate:g} and beta={beta:g} the logit of a "
-            f"useless weight needs {needed:.0f} to cross 0; use several times as many, or a higher "
-            "rate"
-        )
 
 
 def mask_descent(

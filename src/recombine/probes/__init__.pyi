@@ -89,6 +89,9 @@ from ._pathways import pathway_spectrum as pathway_spectrum
 from ._pathways import route_modes as route_modes
 from ._projections import image_concentration as image_concentration
 from ._projections import projection_map as projection_map
+from ._pruning import magnitude_mask as magnitude_mask
+from ._pruning import random_mask as random_mask
+from ._pruning import saliency_mask as saliency_mask
 from ._relative_loss import relative_loss as relative_loss
 from ._routes import route_errors as route_errors
 from ._routes import route_means as route_means

@@ -89,6 +89,7 @@ STUDIES: dict[str, str] = {
     "weight-modules/arithmetic": "recombine.studies.weight_modules.arithmetic",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
     "weight-modules/scan": "recombine.studies.weight_modules.scan",
+    "weight-modules/planted": "recombine.studies.weight_modules.planted",
     "compare/sequences": "recombine.studies.compare.sequences",
     "compare/seq2seq": "recombine.studies.compare.seq2seq",
     "compare/images": "recombine.studies.compare.images",

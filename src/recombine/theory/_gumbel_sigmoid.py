@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy.integrate import quad
+from scipy.special import expit
 
 _SMALL = 1e-2
 """Below this logit the closed forms lose digits, and their series are exact to eight."""
@@ -57,7 +58,7 @@ def straight_through_factor(logit: float, temperature: float = 1.0) -> float:
         return float(e * ((-abs(logit) - 2) * e - abs(logit) + 2) / (e - 1) ** 3)
 
     def density(noise: float) -> float:
-        s = 1 / (1 + np.exp(-(logit - noise) / temperature))
+        s = expit((logit - noise) / temperature)
         return s * (1 - s) / temperature / (2 * np.cosh(noise / 2)) ** 2
 
     # The slope is a peak at the logit, as wide as the temperature.
