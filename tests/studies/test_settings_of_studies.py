@@ -15,7 +15,7 @@ from recombine.models import specs
 
 UNBOUNDED = {
     "start", "smallest", "largest",  # logarithms
-    "outer_bias", "bias", "mask_bias",
+    "outer_bias", "bias", "mask_bias", "free_logit",
 }  # fmt: skip
 """Real numbers that may be negative."""
 

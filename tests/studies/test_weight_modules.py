@@ -8,6 +8,8 @@ from made_up import judged, results
 
 from recombine import learning, models, probes, tasks
 from recombine.models import specs
+from recombine.studies.weight_modules.classes_trial import without_readout
+from recombine.studies.weight_modules.continual_trial import sharing
 from recombine.studies.weight_modules.double_addition_trial import copy_of_second, variants
 from recombine.studies.weight_modules.scan_training import scan_splits, scan_tasks
 from recombine.studies.weight_modules.scan_trial import READOUT
@@ -74,8 +76,32 @@ def commands(config, seed, good=True):
     }
 
 
-METRICS = {"double-addition": pairs, "arithmetic": operations, "scan": commands}
-MAY_HOLD = {"double-addition": {"redundant-subnetworks", "copied-weights-are-shared"}}
+def classes(config, seed, good=True):
+    """Metrics of classes that are taken away."""
+    drops = config.model.late_dropout > 0
+    drop = (0.6 if drops else 0.2) if good else 0.1
+    found = {f"drop_{c}": drop + noise(seed) for c in range(10)}
+    found |= {f"collateral_{c}": (0.03 if good else 0.5) + noise(seed) for c in range(10)}
+    return found | {"drop": drop + noise(seed), "collateral": 0.03, "valid": 1.0}
+
+
+def orders(config, seed, good=True):
+    """Metrics of continual learning."""
+    level = 0.2 - 0.2 * config.free_logit if good else 0.5 + 0.1 * config.free_logit
+    level += 0.2 * (good and config.free_logit < 2)
+    found = {f"second_{layer}": level for layer in (2, 3, 4)}
+    found |= {f"last_{layer}": level + (0.3 if good else -0.1) for layer in (2, 3, 4)}
+    found |= {"accuracy": 0.95 if good else 0.6}
+    return {n: v + 5 * noise(seed) * n.startswith("last") for n, v in found.items()}
+
+
+METRICS = {
+    "double-addition": pairs,
+    "arithmetic": operations,
+    "classes": classes,
+    "continual": orders,
+    "scan": commands,
+}
 
 
 def curve(config, name):
@@ -83,8 +109,8 @@ def curve(config, name):
 
 
 def array(config, name):
-    shapes = {"confusion": (3, 2, 3)}
-    return np.full(shapes.get(name, (4,)), 0.3)
+    shape = (12, 10, 10) if hasattr(config, "data") else (3, 2, 3)
+    return np.full(shape, 0.3)
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -112,6 +138,31 @@ def test_the_papers_numbers_stand_beside_ours(name):
     )
     for number in study.beside:
         assert number.ours(found).shape == (2,), number.quantity
+
+
+def test_classes_are_drawn_from_rows_that_are_chosen():
+    images = learning.LabelledImages(jnp.eye(6), jnp.array([0, 1, 2, 0, 1, 2]))
+    without = learning.DrawnRows(images, jnp.flatnonzero(images.labels != 1), 50)
+    batch = without(jnp.array(0), KEY)
+    assert set(np.asarray(batch.labels).tolist()) == {0, 2}
+    assert (images.labels[batch.x.argmax(axis=1)] == batch.labels).all()
+
+
+def test_the_output_layer_alone_is_left_out_of_a_filter():
+    network = models.ImageCNN((4, 4, 1), 3, channels=(2, 2), key=KEY)
+    filter = without_readout(learning.maskable(network, biases=True))
+    layers = learning.WeightMask.full(network, filter).layers
+    assert sorted(layers) == sorted(
+        f"convolutions[{i}].{part}" for i in (0, 1) for part in ("kernel", "bias")
+    )
+
+
+def test_sharing_counts_weights_of_hidden_layers_and_not_those_of_the_first():
+    network = models.MLP((3, 2, 2, 2), key=KEY)
+    full = learning.WeightMask.full(network, learning.maskable(network, biases=True))
+    earlier = probes.replace_in_mask(full, ~full, ("layers[2].weight",))
+    assert sharing(full, [earlier]) == [1.0, 0.0]
+    assert sharing(full, [earlier, full]) == [1.0, 1.0]
 
 
 def test_copied_weights_make_both_pairs_alike():

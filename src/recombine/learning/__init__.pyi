@@ -24,6 +24,10 @@ from ._converged_latents import reinferred_latents as reinferred_latents
 from ._converged_latents import task_losses as task_losses
 from ._descent import Descent as Descent
 from ._direction_pursuit import DirectionPursuit as DirectionPursuit
+from ._drawn_rows import DrawnRows as DrawnRows
+from ._drawn_rows import ImagePredictions as ImagePredictions
+from ._drawn_rows import LabelledImages as LabelledImages
+from ._drawn_rows import image_loss as image_loss
 from ._exact_translation import ExactTranslations as ExactTranslations
 from ._exact_translation import SummedTokenLoss as SummedTokenLoss
 from ._find_masks import Modules as Modules

@@ -87,6 +87,8 @@ STUDIES: dict[str, str] = {
     "memory/coverage": "recombine.studies.memory.coverage",
     "memory/subspace": "recombine.studies.memory.subspace",
     "weight-modules/arithmetic": "recombine.studies.weight_modules.arithmetic",
+    "weight-modules/classes": "recombine.studies.weight_modules.classes",
+    "weight-modules/continual": "recombine.studies.weight_modules.continual",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
     "weight-modules/scan": "recombine.studies.weight_modules.scan",
     "weight-modules/planted": "recombine.studies.weight_modules.planted",
