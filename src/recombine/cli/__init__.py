@@ -25,15 +25,8 @@ from ._show import show
 from ._studies import studies
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    studies,
-    show,
-    run,
-    claims,
-    report,
-    export,
-    compare,
-    diagnose,
-)
+    studies, show, run, claims, report, export, diagnose, compare,
+)  # fmt: skip
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": list_data, "get": get_data}
 # The base of all usage errors; typer does not export it, and brings a click of its own.
 CLICK_EXCEPTION: Any = typer.BadParameter.__mro__[2]

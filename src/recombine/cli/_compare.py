@@ -101,7 +101,8 @@ def compare(
             print_json(document_of(study, results))
         else:
             console.print(suite_table(study, results))
-            if (numbers := beside_table(study, results)).row_count:
+            numbers = beside_table(study, results, console.width)
+            if numbers is not None:
                 console.print(numbers)
             console.print(
                 f"results are in {store}; `recombine report --store {store}` draws them",
