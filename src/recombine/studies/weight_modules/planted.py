@@ -82,12 +82,13 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(kind=("copied-weights", "gated-linear")),
+            conditions=grid(kind=("gated-linear",)),
             settings={
                 "modules": 2,
                 "size": 3,
                 "width": 3,
                 "steps": 80,
+                "rate": 0.1,
                 "evaluated": 16,
                 "batch_size": 16,
                 "samples": 2,

@@ -29,9 +29,12 @@ class Config:
     """Hidden units of a module."""
     noise: NotNegative = 0.01
     """Size of weights between modules, relative to theirs, where there is a place for them."""
-    beta: Positive = 5e-4
+    logit: Positive = 4.0
+    """Where logits start. A weight is kept with probability 0.98 at 4, and 0.88 at 2, as in the
+    thesis: then small networks lose whole units before masks are tight."""
+    beta: Positive = 1e-3
     """Price of a weight times the batch size, β."""
-    rate: Positive = 0.03
+    rate: Positive = 0.02
     """Learning rate of masks."""
     batch_size: Count = 128
     """Inputs per step and mask."""
@@ -43,7 +46,9 @@ class Config:
     """Inputs per module on which networks are measured."""
 
     def __post_init__(self) -> None:
-        learning.check_mask_steps(self.steps, self.beta, self.batch_size, self.rate)
+        learning.check_mask_steps(
+            self.steps, self.beta, self.batch_size, self.rate, logit=self.logit
+        )
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
@@ -59,7 +64,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     network, modules = planted.network, range(config.modules)
     names = [f"module {m}" for m in modules]
 
-    masked = learning.Masked(network, names=("all", *names))
+    masked = learning.Masked(network, names=("all", *names), logit=config.logit)
     samplers = {"all": PlantedSampler(planted, None, config.batch_size)} | {
         name: PlantedSampler(planted, m, config.batch_size) for m, name in enumerate(names)
     }
