@@ -91,6 +91,7 @@ STUDIES: dict[str, str] = {
     "weight-modules/continual": "recombine.studies.weight_modules.continual",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
     "weight-modules/scan": "recombine.studies.weight_modules.scan",
+    "weight-modules/checks": "recombine.studies.weight_modules.checks",
     "weight-modules/planted": "recombine.studies.weight_modules.planted",
     "compare/sequences": "recombine.studies.compare.sequences",
     "compare/seq2seq": "recombine.studies.compare.seq2seq",

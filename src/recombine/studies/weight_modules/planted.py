@@ -33,6 +33,8 @@ TITLES = {
 def present(results: Results) -> list[str]:
     """The kinds that have been run."""
     found = results.values("kind")
+    if not found:
+        raise Missing("no kind of network has been run")
     return [kind for kind in KINDS if kind in found]
 
 
