@@ -16,6 +16,8 @@ os.environ["XLA_FLAGS"] = " ".join(
     )
 )
 os.environ["NPROC"] = "1"
+# Threads of linear algebra would only wait for those of the other half of the tests.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 # All processes of tests share compiled programs, today's and tomorrow's.
 os.environ["JAX_COMPILATION_CACHE_DIR"] = str(cache_folder() / "tests")
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
@@ -24,6 +26,7 @@ os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 import hypothesis
 import jax
 import pytest
+from threadpoolctl import threadpool_limits
 
 from recombine.lab.memory import make_room
 
@@ -41,6 +44,7 @@ LONGEST = (
 )
 """Files that take long come first, so that both halves of the tests end together."""
 
+threadpool_limits(1)  # of libraries that were loaded before their variables were set
 hypothesis.settings.register_profile("recombine", max_examples=40, deadline=None)
 hypothesis.settings.load_profile("recombine")
 

@@ -42,7 +42,10 @@ def recombine(store, *words):
     return done.stdout
 
 
-@pytest.mark.parametrize("study", ["data-router/table-lookup", "ctlpp/patterns"])
+@pytest.mark.parametrize(
+    ("study", "condition"),
+    [("data-router/table-lookup", "direction=backward"), ("ctlpp/patterns", "variant=R")],
+)
 @pytest.mark.parametrize(
     ("settings", "names"),
     [
@@ -51,9 +54,11 @@ def recombine(store, *words):
     ],
     ids=["attention", "network"],
 )
-def test_a_part_of_ones_own_enters_a_study_from_the_command_line(study, settings, names, tmp_path):
+def test_a_part_of_ones_own_enters_a_study_from_the_command_line(
+    study, condition, settings, names, tmp_path
+):
     store = tmp_path / "store"
-    chosen = [word for setting in settings for word in ("--set", setting)]
+    chosen = [word for setting in (*settings, condition) for word in ("--set", setting)]
     recombine(store, "run", study, "--preset", "smoke", *chosen)
     table = tmp_path / "results.csv"
     recombine(store, "export", "--to", table)
@@ -69,7 +74,7 @@ def test_a_part_of_ones_own_enters_a_study_from_the_command_line(study, settings
 def test_a_network_of_ones_own_stands_in_the_report_beside_one_of_the_paper(tmp_path):
     store, site = tmp_path / "store", tmp_path / "site"
     study = "data-router/table-lookup"
-    recombine(store, "run", study, "--preset", "smoke", "--set", f"model=ndr,{OWN}:OwnNetwork")
+    recombine(store, "run", study, "--preset", "smoke", "--set", f"model=lstm,{OWN}:OwnNetwork")
     recombine(store, "report", "--out", site, "--load", OWN)
     (page,) = site.rglob("*table-lookup*.html")
     text = page.read_text()

@@ -283,6 +283,7 @@ def test_directions_come_closer_to_the_true_ones(x64):
     assert after > before + 0.05
 
 
+DEVICES = "--xla_force_host_platform_device_count=4"
 SPREAD = """
 import jax, numpy as np
 from test_kernel_directions import normal, rule_of
@@ -312,7 +313,7 @@ def test_modules_spread_over_devices_learn_as_on_one():
     subprocess.run(
         [sys.executable, "-c", SPREAD],
         cwd=Path(__file__).parent,
-        env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
+        env=os.environ | {"XLA_FLAGS": " ".join((os.environ["XLA_FLAGS"], DEVICES))},
         check=True,
         timeout=120,
     )

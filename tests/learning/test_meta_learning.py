@@ -247,6 +247,7 @@ def test_tasks_batch_size_do_not_change_the_gradient_and_must_divide_the_tasks()
         GRADIENT(rule_of(batch_size=4), START, episode)
 
 
+DEVICES = "--xla_force_host_platform_device_count=2"
 SPREAD = """
 import jax, numpy as np
 from test_meta_learning import GRADIENT, INIT, KEY, LINES, START, STEP, rule_of
@@ -270,7 +271,7 @@ def test_tasks_spread_over_devices_give_the_same_gradient():
     subprocess.run(
         [sys.executable, "-c", SPREAD],
         cwd=Path(__file__).parent,
-        env=os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"},
+        env=os.environ | {"XLA_FLAGS": " ".join((os.environ["XLA_FLAGS"], DEVICES))},
         check=True,
     )
 

@@ -63,7 +63,7 @@ def test_blocks_of_their_own_that_are_alike_are_a_shared_one():
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("name", ["relative", "ndr"])
 def test_large_stacks_compute_layers_again_instead_of_keeping_them(name, shared, monkeypatch):
-    stack = make(dataclasses.replace(SPECS[name], layers=6, shared_layers=shared)).encoder.stack
+    stack = make(dataclasses.replace(SPECS[name], layers=4, shared_layers=shared)).encoder.stack
 
     def gradient_of(many):
         monkeypatch.setattr(_stack, "_MANY", many)

@@ -21,7 +21,7 @@ from . import DOCUMENT
 from .babi_trial import Config, trial
 from .bitmap_results import LOSS
 from .bitmap_trial import PUBLISHED
-from .variants import VARIANTS, networks_in, title, variant
+from .variants import EVERY, SMOKE, networks_in, sizes, title, variant
 
 PRINTED = ("", "MDS", "DS", "MS", "MD")
 """The variants of Table 2.1."""
@@ -60,28 +60,21 @@ study = Study(
         "smoke": Preset(
             seeds=1,
             conditions=(variant("MD"),),
-            settings={
+            settings=SMOKE
+            | {
                 "tasks": (1, 15),
                 "stories": 8,
                 "tested": 4,
                 "questions": 1,
-                "batch_size": 2,
-                "steps": 4,
-                "every": 2,
                 "embedding": 4,
-                "model.cells": 3,
-                "model.word": 4,
-                "model.controller.units": 4,
             },
             cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
             conditions=(variant(), variant("MD"), variant("MDS")),
-            settings={
-                "model.cells": 16,
-                "model.word": 16,
-                "model.controller.units": 64,
+            settings=sizes(16, 16, 64)
+            | {
                 "learning_rate": 2e-3,
                 "steps": 3000,
                 "every": 100,
@@ -90,18 +83,16 @@ study = Study(
         ),
         "paper": Preset(
             seeds=10,
-            conditions=tuple(variant(letters) for letters in VARIANTS),
+            conditions=EVERY,
             settings=PUBLISHED
+            | sizes(256, 64, 256)
             | {
                 "tasks": tuple(range(1, 21)),
                 "data": "babi",
                 "questions": None,
                 "batch_size": 2,
                 "embedding": 256,
-                "model.cells": 256,
-                "model.word": 64,
                 "model.heads": 4,
-                "model.controller.units": 256,
                 "model.mask_min": 0.0,
                 "steps": 500_000,
                 "every": 5000,

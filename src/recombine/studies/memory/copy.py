@@ -20,7 +20,7 @@ from . import DOCUMENT
 from .bitmap_results import ERRORS, LOSS, draw_by_part
 from .bitmap_trial import PUBLISHED
 from .copy_trial import Config, trial
-from .variants import VARIANTS, title, variant, variants_in
+from .variants import EVERY, SMOKE, final_losses, sizes, title, variant, variants_in
 
 
 def growth(results: Results) -> np.ndarray:
@@ -65,30 +65,23 @@ study = Study(
         "smoke": Preset(
             seeds=1,
             conditions=(variant("DS"),),
-            settings={
+            settings=SMOKE
+            | {
                 "bits": 2,
                 "rows": (1, 2),
                 "repeats": (1, 2),
-                "batch_size": 2,
-                "steps": 4,
-                "every": 2,
                 "evaluated": 8,
-                "model.cells": 3,
-                "model.word": 4,
-                "model.controller.units": 4,
             },
             cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
             conditions=tuple(variant(letters) for letters in ("", "D", "DS", "MDS")),
-            settings={
+            settings=sizes(6, 8, 32)
+            | {
                 "bits": 4,
                 "rows": (5, 5),
                 "repeats": (10, 10),
-                "model.cells": 6,
-                "model.word": 8,
-                "model.controller.units": 32,
                 "model.mask_min": 0.0,
                 "steps": 6000,
                 "every": 100,
@@ -97,12 +90,10 @@ study = Study(
         ),
         "paper": Preset(
             seeds=12,
-            conditions=tuple(variant(letters) for letters in VARIANTS),
+            conditions=EVERY,
             settings=PUBLISHED
+            | sizes(16, 16, 32)
             | {
-                "model.cells": 16,
-                "model.word": 16,
-                "model.controller.units": 32,
                 "model.mask_min": 0.0,
                 "steps": 100_000,
                 "every": 1000,
@@ -117,10 +108,7 @@ study = Study(
             "DNC.",
             "Figure 2.3b",
             paired("mean_loss", variant(), variant("DS")) > 0,
-            context={
-                f"final loss of {title(letters)}": per_seed("final_loss", **variant(letters))
-                for letters in ("", "D", "DS", "MDS")
-            },
+            context=final_losses("", "D", "DS", "MDS"),
         ),
         Claim(
             "emptying-learns-faster",

@@ -23,7 +23,7 @@ from recombine.lab import (
 from . import DOCUMENT
 from .bitmap_results import ERRORS, LOSS
 from .bitmap_trial import PUBLISHED, BitmapConfig, learn
-from .variants import VARIANTS, variant
+from .variants import EVERY, SMOKE, sizes, variant
 
 APART = 0.2
 """How much the masks of both phases differ, in the mean over the numbers of a word."""
@@ -102,26 +102,19 @@ study = Study(
         "smoke": Preset(
             seeds=1,
             conditions=(variant("M"),),
-            settings={
+            settings=SMOKE
+            | {
                 "bits": 2,
                 "words": (1, 2),
-                "batch_size": 2,
-                "steps": 4,
-                "every": 2,
                 "evaluated": 8,
-                "model.cells": 3,
-                "model.word": 4,
-                "model.controller.units": 4,
             },
             cost="not measured",
         ),
         "laptop": Preset(
             seeds=3,
             conditions=(variant(), variant("M")),
-            settings={
-                "model.cells": 8,
-                "model.word": 12,
-                "model.controller.units": 32,
+            settings=sizes(8, 12, 32)
+            | {
                 "model.mask_min": 0.0,
                 "steps": 5000,
                 "every": 100,
@@ -130,14 +123,12 @@ study = Study(
         ),
         "paper": Preset(
             seeds=12,
-            conditions=tuple(variant(letters) for letters in VARIANTS),
+            conditions=EVERY,
             settings=PUBLISHED
+            | sizes(16, 32, 32)
             | {
                 "bits": 8,
                 "words": (2, 16),
-                "model.cells": 16,
-                "model.word": 32,
-                "model.controller.units": 32,
                 "model.mask_min": 0.0,
                 "steps": 100_000,
                 "every": 1000,

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from recombine import tasks
 from recombine._ranges import Count
-from recombine.lab import Claim, Preset, Recorder, Source, Study, all_of, paired, per_seed
+from recombine.lab import Claim, Preset, Recorder, Source, Study, all_of, paired
 
 from . import DOCUMENT
 from .bitmap_results import ERRORS, LOSS
 from .bitmap_trial import PUBLISHED, BitmapConfig, learn
-from .variants import VARIANTS, title, variant
+from .variants import EVERY, SMOKE, final_losses, sizes, variant
 
 WITHOUT_MASKS = ("", "D", "S", "DS")
 
@@ -48,27 +48,20 @@ study = Study(
         "smoke": Preset(
             seeds=1,
             conditions=(variant("MDS"),),
-            settings={
+            settings=SMOKE
+            | {
                 "bits": 2,
                 "words": 1,
                 "blocks": (2, 2),
-                "batch_size": 2,
-                "steps": 4,
-                "every": 2,
                 "evaluated": 8,
-                "model.cells": 3,
-                "model.word": 4,
-                "model.controller.units": 4,
             },
             cost="about 20 s of processor time",
         ),
         "laptop": Preset(
             seeds=3,
             conditions=tuple(variant(letters) for letters in ("", "M", "D", "MD", "MDS")),
-            settings={
-                "model.cells": 16,
-                "model.word": 16,
-                "model.controller.units": 48,
+            settings=sizes(16, 16, 48)
+            | {
                 "steps": 2500,
                 "every": 50,
             },
@@ -76,13 +69,11 @@ study = Study(
         ),
         "paper": Preset(
             seeds=12,
-            conditions=tuple(variant(letters) for letters in VARIANTS),
+            conditions=EVERY,
             settings=PUBLISHED
+            | sizes(64, 32, 128)
             | {
                 "blocks": (2, 16),
-                "model.cells": 64,
-                "model.word": 32,
-                "model.controller.units": 128,
                 "model.mask_min": 0.1,
                 "steps": 100_000,
                 "every": 1000,
@@ -99,10 +90,7 @@ study = Study(
                 paired("mean_loss", variant(letters), variant(with_mask(letters))) > 0
                 for letters in ("", "D")
             ),
-            context={
-                f"final loss of {title(letters)}": per_seed("final_loss", **variant(letters))
-                for letters in ("", "M", "D", "MD", "MDS")
-            },
+            context=final_losses("", "M", "D", "MD", "MDS"),
         ),
         Claim(
             "masks-learn-sooner",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recombine.lab import Results
+from recombine.lab import Quantity, Results, per_seed
 
 LETTERS = {"M": "model.masks", "D": "model.empties", "S": "model.sharpens"}
 """The settings that the letters of a variant switch on."""
@@ -16,9 +16,31 @@ def variant(letters: str = "", **others: Any) -> dict[str, Any]:
     return {"model": "dnc", **switches, **others}
 
 
+EVERY = tuple(variant(letters) for letters in VARIANTS)
+"""The conditions of all variants."""
+SMOKE: dict[str, Any] = {
+    "batch_size": 2, "steps": 4, "every": 2,
+    "model.cells": 3, "model.word": 4, "model.controller.units": 4,
+}  # fmt: skip
+"""The smallest memory and the shortest training: settings of preset smoke."""
+
+
+def sizes(cells: int, word: int, units: int, **others: Any) -> dict[str, Any]:
+    """Settings of a memory of `cells` words with `word` numbers each, and `units` to control it."""
+    return {"model.cells": cells, "model.word": word, "model.controller.units": units, **others}
+
+
 def title(letters: str) -> str:
     """What a variant is called, as in the thesis: `DNC-MD`."""
     return f"DNC-{letters}" if letters else "DNC"
+
+
+def final_losses(*variants: str) -> dict[str, Quantity]:
+    """The final losses of variants, by what they are called: beside a claim, for its reader."""
+    return {
+        f"final loss of {title(letters)}": per_seed("final_loss", **variant(letters))
+        for letters in variants
+    }
 
 
 def variants_in(results: Results) -> list[str]:
