@@ -71,8 +71,8 @@ study = Study(
             settings={"steps": 8},
             cost="10 s on two cores",
         ),
-        "laptop": Preset(seeds=40, conditions=(A, B, PAPER, UPDATES), cost="1 min on two cores"),
-        "paper": Preset(seeds=40, conditions=(A, B, PAPER, UPDATES), cost="1 min on two cores"),
+        "laptop": Preset(seeds=120, conditions=(A, B, PAPER, UPDATES), cost="2 min on two cores"),
+        "paper": Preset(seeds=120, conditions=(A, B, PAPER, UPDATES), cost="2 min on two cores"),
     },
     claims=(
         Claim(
