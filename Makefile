@@ -38,6 +38,7 @@ lint: $(STAMP)
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "docs: open site/index.html"
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/neural_race.py

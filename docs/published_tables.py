@@ -105,7 +105,9 @@ def origin(found: Published | None) -> str:
     seeds, versions = found.results.seeds, found.provenance.get("versions", {})
     jax = f", JAX {versions['jax']}" if "jax" in versions else ""
     minutes = f"{found.seconds / 60:.0f} min" if found.seconds > 120 else f"{found.seconds:.0f} s"
+    gallery = f"../../gallery/studies/{found.results.study}.html"
     return (
+        f'\n<a href="{gallery}">Interactive figures in the gallery</a>\n'
         f"\nPreset {found.results.preset}, seeds {seeds[0]} to {seeds[-1]}, {minutes} of worker"
         f" time{jax}.\n"
     )

@@ -83,7 +83,7 @@ class Trial:
     """All fields of the config, resolved. A spec is its name, `spec`, and its fields."""
     seed: int
     function: str = ""
-    """The trial function, as [`recombine.lab.code.function_name`][] has it."""
+    """The trial function, as `recombine.lab.code.function_name` has it."""
     code: str = ""
     """The digest of the code that it can reach."""
     float64: bool = False

@@ -73,7 +73,7 @@ class Recorder:
         self.arrays[name] = np.asarray(array)
 
     def keep(self, network: Any, spec: Any, sizes: Any, name: str = "network") -> None:
-        """Keep a trained network: for [`recombine.load`][], and for trials that look at it.
+        """Keep a trained network: for `recombine.load`, and for trials that look at it.
 
         **Arguments:**
 

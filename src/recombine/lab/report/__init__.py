@@ -1,4 +1,4 @@
-"""The report: a self-contained site of everything in a store, and pages that are one file."""
+"""The report: a self-contained site of everything in a store."""
 
-from ._alone import page_of_its_own as page_of_its_own
 from ._build import write_report as write_report
+from ._formulas import with_formulas as with_formulas

@@ -44,7 +44,7 @@ def families(pages: Sequence[StudyPage], addresses: Sequence[str]) -> list[Famil
         if name not in shown and (study := _loaded(name)):
             found.setdefault(study.family, Family(study.family)).waiting.append(study)
     for family in found.values():
-        family.about = _about(family.name)
+        family.about = about(family.name)
     return list(found.values())
 
 
@@ -61,7 +61,7 @@ def _loaded(name: str) -> Study | None:
         return None
 
 
-def _about(family: str) -> str:
+def about(family: str) -> str:
     """The first line of the family's package."""
     modules = (m for name, m in listed().items() if name.startswith(f"{family}/"))
     package = next(modules, "").rpartition(".")[0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from ..specs import shown
+from ._formulas import with_formulas
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -147,12 +148,20 @@ def markdown(text: str, sub: bool = False) -> Markup:
 
     - `sub`: whether tags of subscripts, superscripts and line breaks are tags.
     """
+    formulas: list[str] = []
+
+    def put(html: str) -> str:
+        formulas.append(html)
+        return f"formula-{len(formulas) - 1}-here"
+
     parser = _markdown()
-    tokens = parser.parse(text)
+    tokens = parser.parse(with_formulas(text, put))
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
     html = parser.renderer.render(tokens, parser.options, {})
+    for place, drawn in enumerate(formulas):
+        html = html.replace(f"<p>formula-{place}-here</p>", drawn, 1)
     return Markup(SMALL.sub(r"<\1>", html) if sub else html)
 
 
