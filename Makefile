@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test lint docs bench lock clean
+.PHONY: install demo test lint docs dist bench lock clean
 
 install: $(STAMP)
 
@@ -40,6 +40,10 @@ docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "docs: open site/index.html"
 
+# The wheel and the source archive, in dist/.
+dist: $(STAMP)
+	$(BIN)/python -m build --outdir dist
+
 bench: $(STAMP)
 	$(BIN)/python benchmarks/neural_race.py
 	$(BIN)/python benchmarks/meta_learning.py
@@ -60,4 +64,4 @@ lock:
 		pyproject.toml -o requirements.lock
 
 clean:
-	rm -rf $(VENV) site
+	rm -rf $(VENV) site dist
