@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[1]
 def notes(changelog: str, version: str) -> str:
     """The section of a version, without its heading."""
     found = re.search(
-        rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
+        rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)",
+        changelog,
+        re.MULTILINE | re.DOTALL,
     )
     if found is None:
         raise SystemExit(f"CHANGELOG.md has no section {version}")
