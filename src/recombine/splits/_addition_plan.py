@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import coo_array
 
 from ._encoded_split import EncodedSplit, Items, are_among, distinct
 from ._item_rules import ItemRules
@@ -230,22 +231,16 @@ class _OpenSpace:
     def __init__(self, split: EncodedSplit) -> None:
         support = ItemSupport(split.trained, split.sizes)
         self.columns, self.starts = support.effects._columns, support.offsets
-        rows = distinct(self.columns[split.trained + self.starts])[0]
+        rows = distinct(self.columns[support.telling + self.starts])[0]
         count = int(self.columns.max()) + 1
         if count > _MOST_OPEN:
             raise ValueError(
                 f"{count} values are too little related for a plan of what to add; leave out"
                 " factors with many values"
             )
-        ones = np.zeros((len(rows), count)) if len(rows) * count <= 2**25 else None
-        gram = np.zeros((count, count))
-        if ones is not None:
-            np.put_along_axis(ones, rows, 1, axis=1)
-            gram = ones.T @ ones
-        else:
-            for f in range(rows.shape[1]):
-                for g in range(rows.shape[1]):
-                    np.add.at(gram, (rows[:, f], rows[:, g]), 1)
+        places = np.repeat(np.arange(len(rows)), rows.shape[1]), rows.ravel()
+        ones = coo_array((np.ones(rows.size), places), shape=(len(rows), count)).tocsr()
+        gram = (ones.T @ ones).toarray()
         values, vectors = np.linalg.eigh(gram)
         self.kernel = vectors[:, values < max(1e-9 * values.max(), 1e-9)]
         offsets = len(split.sizes) - 1

@@ -60,18 +60,23 @@ class ItemSupport:
         return int(self.component.max()) + 1
 
     @cached_property
-    def effects(self) -> AdditiveEffects:
-        """S3: the effects that trained combinations leave open.
+    def telling(self) -> Items:
+        """Trained combinations that leave open what all of them leave open.
 
-        What some of them determine, all of them do; so all are looked at only if some leave
-        anything open.
+        What some combinations determine, all of them do: if a sample determines everything, it is
+        enough.
         """
         if len(self.trained) > _SAMPLE:
             chosen = np.random.default_rng(0).permutation(len(self.trained))[:_SAMPLE]
             few = ItemSupport(self.trained[chosen], self.sizes)
             if few.seen.sum() == self.seen.sum() and not few.open_effects:
-                return few.effects
-        return AdditiveEffects(self.trained, self.sizes)
+                return few.trained
+        return self.trained
+
+    @cached_property
+    def effects(self) -> AdditiveEffects:
+        """S3: the effects that trained combinations leave open."""
+        return AdditiveEffects(self.telling, self.sizes)
 
     @cached_property
     def open_effects(self) -> int:
