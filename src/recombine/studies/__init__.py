@@ -96,4 +96,6 @@ STUDIES: dict[str, str] = {
     "compare/sequences": "recombine.studies.compare.sequences",
     "compare/seq2seq": "recombine.studies.compare.seq2seq",
     "compare/images": "recombine.studies.compare.images",
+    "splits/certificate": "recombine.studies.splits.certificate",
+    "splits/planner": "recombine.studies.splits.planner",
 }
