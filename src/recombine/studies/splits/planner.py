@@ -159,17 +159,17 @@ study = Study(
     claims=tuple(
         Claim(
             f"fewer-than-{name}",
-            f"For the same held-out score, {words} as many examples or more as the planner, on "
-            "average: log2 of the ratio is above {0}.",
+            f"For the same held-out score, {words} needs more examples than the planner: log2 of "
+            "the ratio is above {0}, on average over two tasks and two networks.",
             "splits/planner",
             mean(log_ratio(name)) > 0,
             seeds=6,
         )
         for name, words in {
-            "random": "examples at random take",
-            "stair": "Stair takes",
-            "l": "L takes",
-            "diagonal": "Diagonal takes",
+            "random": "a random choice",
+            "stair": "Stair",
+            "l": "L",
+            "diagonal": "Diagonal",
         }.items()
     ),
     figures=(
