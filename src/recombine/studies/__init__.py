@@ -93,6 +93,7 @@ STUDIES: dict[str, str] = {
     "weight-modules/scan": "recombine.studies.weight_modules.scan",
     "weight-modules/checks": "recombine.studies.weight_modules.checks",
     "weight-modules/planted": "recombine.studies.weight_modules.planted",
+    "weight-modules/reuse": "recombine.studies.weight_modules.reuse",
     "compare/sequences": "recombine.studies.compare.sequences",
     "compare/seq2seq": "recombine.studies.compare.seq2seq",
     "compare/images": "recombine.studies.compare.images",
