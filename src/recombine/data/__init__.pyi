@@ -3,7 +3,6 @@ from ._cache import get as get
 from ._cache import is_cached as is_cached
 from ._cache import require as require
 from ._corpora import ByteVocabulary as ByteVocabulary
-from ._corpora import Corpus as Corpus
 from ._corpora import PieceVocabulary as PieceVocabulary
 from ._corpora import corpus as corpus
 from ._generated_text import generated_text as generated_text
@@ -17,7 +16,6 @@ from ._images import template_mixtures as template_mixtures
 from ._load import babi_texts as babi_texts
 from ._load import load as load
 from ._load import text as text
-from ._sentences import SentencePairs as SentencePairs
 from ._sentences import sentence_pairs as sentence_pairs
 from ._sets import DATA_SETS as DATA_SETS
 from ._sets import DataSet as DataSet

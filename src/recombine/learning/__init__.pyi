@@ -43,7 +43,6 @@ from ._label_losses import categorical_hinge as categorical_hinge
 from ._label_losses import multiclass_hinge as multiclass_hinge
 from ._label_losses import softmax_cross_entropy as softmax_cross_entropy
 from ._language import LanguageLoss as LanguageLoss
-from ._language import Segment as Segment
 from ._language import Segments as Segments
 from ._language import TextLoss as TextLoss
 from ._language import bits_per_token as bits_per_token
@@ -58,7 +57,6 @@ from ._losses import counted_mean as counted_mean
 from ._losses import cross_entropy as cross_entropy
 from ._losses import half_squared_error as half_squared_error
 from ._losses import kl_divergence as kl_divergence
-from ._mask_choices import ChosenBeta as ChosenBeta
 from ._mask_choices import choose_beta as choose_beta
 from ._mask_choices import next_task as next_task
 from ._mask_descent import EachMask as EachMask

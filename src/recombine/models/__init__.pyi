@@ -2,7 +2,6 @@ from . import specs as specs
 from ._adaptive_time import AdaptiveTime as AdaptiveTime
 from ._attention import AbstractScores as AbstractScores
 from ._attention import Attention as Attention
-from ._attention import KeysAndValues as KeysAndValues
 from ._attention import SoftmaxScores as SoftmaxScores
 from ._balanced_assignment import balanced_assignment as balanced_assignment
 from ._batch_norm import AbstractSlotClassifier as AbstractSlotClassifier
@@ -16,8 +15,6 @@ from ._controllers import AbstractController as AbstractController
 from ._controllers import FeedForwardController as FeedForwardController
 from ._controllers import LSTMController as LSTMController
 from ._decoder import Decoder as Decoder
-from ._decoder import DecoderBlock as DecoderBlock
-from ._decoder import DecoderCache as DecoderCache
 from ._dense import Dense as Dense
 from ._direction_kernels import DistanceKernel as DistanceKernel
 from ._direction_kernels import ProjectionKernel as ProjectionKernel
@@ -102,7 +99,6 @@ from ._routing import routing_examples as routing_examples
 from ._seq2seq import Seq2Seq as Seq2Seq
 from ._sequence_classifier import AbstractSequenceClassifier as AbstractSequenceClassifier
 from ._sequence_classifier import SequenceClassifier as SequenceClassifier
-from ._sequence_classifier import Trace as Trace
 from ._shared_pathways import SharedPathways as SharedPathways
 from ._sinkhorn import sinkhorn as sinkhorn
 from ._split_lstm import SplitLSTM as SplitLSTM

@@ -1,7 +1,5 @@
 from ._accuracy import encoder_sharing as encoder_sharing
 from ._accuracy import route_accuracies as route_accuracies
-from ._bitmap_errors import BitmapErrors as BitmapErrors
-from ._bitmap_errors import StoryErrors as StoryErrors
 from ._bitmap_errors import bitmap_errors as bitmap_errors
 from ._bitmap_errors import story_errors as story_errors
 from ._component_dependence import component_dependence as component_dependence
@@ -18,7 +16,6 @@ from ._dynamics import delay_index as delay_index
 from ._dynamics import drop_times as drop_times
 from ._dynamics import relative_change as relative_change
 from ._embeddings import pairwise_cosine as pairwise_cosine
-from ._expert_usage import Usage as Usage
 from ._expert_usage import co_occurrence as co_occurrence
 from ._expert_usage import dead_experts as dead_experts
 from ._expert_usage import expected_overlap as expected_overlap
@@ -28,9 +25,7 @@ from ._expert_usage import overlap_of_choices as overlap_of_choices
 from ._expert_usage import relative_entropy_of_usage as relative_entropy_of_usage
 from ._expert_usage import relative_perplexity as relative_perplexity
 from ._expert_usage import specialisation as specialisation
-from ._factor_codes import FactorCodes as FactorCodes
 from ._factor_codes import factor_codes as factor_codes
-from ._factor_decodability import FactorReading as FactorReading
 from ._factor_decodability import factor_decodability as factor_decodability
 from ._factor_dependence import Dependence as Dependence
 from ._factor_dependence import factor_dependence as factor_dependence
@@ -49,7 +44,6 @@ from ._mask_algebra import invert_mask as invert_mask
 from ._mask_algebra import replace_in_mask as replace_in_mask
 from ._mask_algebra import restrict_mask as restrict_mask
 from ._mask_algebra import under_masks as under_masks
-from ._mask_effects import ClassRemoval as ClassRemoval
 from ._mask_effects import class_confusion as class_confusion
 from ._mask_effects import class_removal as class_removal
 from ._mask_effects import operation_confusion as operation_confusion
@@ -71,7 +65,6 @@ from ._memory_mechanisms import blurred_links as blurred_links
 from ._memory_mechanisms import followed_links as followed_links
 from ._memory_mechanisms import lookup_of_freed as lookup_of_freed
 from ._memory_mechanisms import lookup_of_part as lookup_of_part
-from ._memory_use import LinkUse as LinkUse
 from ._memory_use import by_phase as by_phase
 from ._memory_use import entropy as entropy
 from ._memory_use import link_use as link_use
@@ -115,15 +108,12 @@ from ._symbol_representations import cosine_maps as cosine_maps
 from ._symbol_representations import mean_by_group as mean_by_group
 from ._symbol_representations import readable_pairs as readable_pairs
 from ._symbol_representations import symbol_representations as symbol_representations
-from ._text_traces import ActiveChannels as ActiveChannels
 from ._text_traces import active_channels as active_channels
 from ._text_traces import text_traces as text_traces
 from ._training_log import GoodAndBad as GoodAndBad
-from ._training_log import SecondDescent as SecondDescent
 from ._training_log import crash as crash
 from ._training_log import early_stop as early_stop
 from ._training_log import good_and_bad as good_and_bad
 from ._training_log import second_descent as second_descent
 from ._training_log import steps_to_share as steps_to_share
-from ._translation import WrittenRight as WrittenRight
 from ._translation import written_right as written_right

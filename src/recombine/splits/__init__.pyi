@@ -1,5 +1,4 @@
 from ._addition_plan import Addition as Addition
-from ._addition_plan import AdditionPlan as AdditionPlan
 from ._addition_plan import plan_additions as plan_additions
 from ._code_distribution import AbstractCodes as AbstractCodes
 from ._code_distribution import HashedCodes as HashedCodes
@@ -7,14 +6,12 @@ from ._code_distribution import ListedCodes as ListedCodes
 from ._component_distribution import ComponentDistribution as ComponentDistribution
 from ._component_distribution import is_compositional_split as is_compositional_split
 from ._conditional_independence import conditional_independence as conditional_independence
-from ._diagnosis import Diagnosis as Diagnosis
 from ._diagnosis import diagnose as diagnose
 from ._difficulty import Difficulty as Difficulty
 from ._difficulty import predicted_difficulty as predicted_difficulty
 from ._divergence import Divergence as Divergence
 from ._divergence import chernoff_divergence as chernoff_divergence
 from ._divergence import table_divergence as table_divergence
-from ._encoded_split import EncodedSplit as EncodedSplit
 from ._factors import FactorTable as FactorTable
 from ._hashed_tuples import HashedTuples as HashedTuples
 from ._hold_out import Split as Split
@@ -25,10 +22,7 @@ from ._hold_out import random_hold_out as random_hold_out
 from ._information import conditional_mutual_information as conditional_mutual_information
 from ._information import mutual_information as mutual_information
 from ._information import table_of_samples as table_of_samples
-from ._item_rules import ItemRules as ItemRules
 from ._item_rules import read_rules as read_rules
-from ._item_support import SUPPORT_KINDS as SUPPORT_KINDS
-from ._item_support import ItemSupport as ItemSupport
 from ._masks import count_codes as count_codes
 from ._masks import k_hot_masks as k_hot_masks
 from ._masks import layered_codes as layered_codes
@@ -45,8 +39,5 @@ from ._support import compositional_support as compositional_support
 from ._support import connected_support as connected_support
 from ._support_report import SupportReport as SupportReport
 from ._support_report import support_report as support_report
-from ._table_diagnosis import TableDiagnosis as TableDiagnosis
 from ._task_sets import TASK_SETS as TASK_SETS
-from ._text_diagnosis import TextDiagnosis as TextDiagnosis
-from ._tway_coverage import TWayCoverage as TWayCoverage
 from ._tway_coverage import tway_coverage as tway_coverage

@@ -1,4 +1,3 @@
-from ._add_multiply import ARITHMETIC_OPERATIONS as ARITHMETIC_OPERATIONS
 from ._add_multiply import AddMultiply as AddMultiply
 from ._associative_recall import AssociativeRecall as AssociativeRecall
 from ._babi import BABI_TASKS as BABI_TASKS

@@ -71,7 +71,6 @@ from ._scaling_simulation import simulate_interpolation as simulate_interpolatio
 from ._scaling_spectrum import ModularSpectrum as ModularSpectrum
 from ._scaling_spectrum import ScalingSpectrum as ScalingSpectrum
 from ._scaling_spectrum import effective_dimension as effective_dimension
-from ._sparse_blocks import ApproximationError as ApproximationError
 from ._sparse_blocks import approximation_error as approximation_error
 from ._sparse_blocks import dense_flops as dense_flops
 from ._sparse_blocks import mixture_flops as mixture_flops
