@@ -1,9 +1,12 @@
 """Tables of the pages of studies, made from published results when the site is built.
 
 A page says where they go: `<!-- claims -->` for the claims with their verdicts, `<!-- numbers -->`
-for numbers beside the paper's, `<!-- measured -->` for all metrics.
+for numbers beside the paper's, `<!-- measured -->` for all metrics, and for some of them
+`<!-- table K: trained_error, sharing; mask=ring -->`, with one row per value of the setting K
+among the conditions that have no other settings than it and mask=ring (with `...`, also others).
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,7 +14,7 @@ from recombine.lab import confidence_interval
 from recombine.lab.numbers import numbers
 from recombine.lab.published import Published, judged, published
 from recombine.lab.registry import listed, load
-from recombine.lab.study import Study, in_words
+from recombine.lab.study import Study, in_words, setting_text
 from recombine.lab.tables import evidence_text
 
 
@@ -26,7 +29,39 @@ def rendered(markdown: str, name: str) -> str:
     for marker, make in TABLES.items():
         if marker in markdown:
             markdown = markdown.replace(marker, make(load(name), published(name)))
-    return markdown
+    return CHOSEN.sub(lambda match: chosen_table(name, *match.groups("")), markdown)
+
+
+def chosen_table(name: str, field: str, metrics: str, where: str) -> str:
+    """Some metrics, by the values of one setting."""
+    found = published(name)
+    if found is None:
+        return ""
+    fixed = set(filter(None, re.split(r",\s*", where)))
+    columns = re.split(r",\s*", metrics)
+    groups: dict[Any, list[Any]] = {}
+    for record in found.results.records:
+        others = {k: v for k, v in record.condition.items() if k != field}
+        said = set(filter(None, in_words(others).split(", ")))
+        if field in record.condition and (said == fixed or fixed - said == {"..."}):
+            groups.setdefault(record.condition[field], []).append(record)
+    known = {m for records in groups.values() for r in records for m in r.metrics}
+    if missing := set(columns) - known:
+        raise ValueError(f"{name}: no {sorted(missing)} by {field} where {where or 'nothing else'}")
+    rows = [
+        [setting_text(value), *(_mean(groups[value], column) for column in columns)]
+        for value in sorted(groups)
+    ]
+    return table((field, *(column.replace("_", " ") for column in columns)), rows)
+
+
+def _mean(records: Sequence[Any], name: str) -> str:
+    """The mean of a metric and half of its 95 % interval over seeds."""
+    values = [r.metrics[name] for r in records if name in r.metrics]
+    if not values:
+        return ""
+    mean, low, high = confidence_interval(values)
+    return f"{mean:.4g}" + (f" ± {(high - low) / 2:.2g}" if high > low else "")
 
 
 def claims_table(study: Study, found: Published | None) -> str:
@@ -84,14 +119,7 @@ def measured_table(study: Study, found: Published | None) -> str:
         groups.setdefault(in_words(record.condition) or "all", []).append(record)
     names = list(dict.fromkeys(m for r in found.results.records for m in r.metrics))
 
-    def cell(records: Sequence[Any], name: str) -> str:
-        values = [r.metrics[name] for r in records if name in r.metrics]
-        if not values:
-            return ""
-        mean, low, high = confidence_interval(values)
-        return f"{mean:.4g}" + (f" ± {(high - low) / 2:.2g}" if high > low else "")
-
-    rows = [[words, *(cell(records, n) for n in names)] for words, records in groups.items()]
+    rows = [[words, *(_mean(records, n) for n in names)] for words, records in groups.items()]
     inside = table(("condition", *names), rows)
     return (
         f'<details markdown="1"><summary>All that was measured</summary>\n\n{inside}\n</details>\n'
@@ -123,6 +151,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "&#124;").replace("\n", " ")
 
 
+CHOSEN = re.compile(r"<!-- table (\w+): ([^;]*?)(?:; (.*?))? -->")
 TABLES: dict[str, Callable[[Study, Published | None], str]] = {
     "<!-- claims -->": claims_table,
     "<!-- numbers -->": numbers_table,

@@ -4,10 +4,12 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from recombine.lab import published
 from recombine.lab.registry import load
+from recombine.lab.study import in_words
 from recombine.studies import STUDIES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,6 +38,42 @@ def test_verdicts_of_published_results_are_not_typed_by_hand(name):
         line = next(row for row in rendered.splitlines() if f"| `{verdict.claim}` |" in row)
         assert f"**{verdict.verdict}**" in line
         assert published_tables._cell(verdict.statement) in line
+
+
+@pytest.mark.parametrize(
+    "name", ["context", "digits", "digits-gain", "initialization", "zero-shot"]
+)
+def test_means_on_a_page_are_those_of_the_published_trials(name):
+    name = f"neural-race/{name}"
+    text, found = page(name), published.published(name)
+    chosen = list(published_tables.CHOSEN.finditer(text))
+    assert chosen
+    for field, metrics, where in (match.groups() for match in chosen):
+        header, _, *rows = published_tables.rendered(
+            f"<!-- table {field}: {metrics}; {where} -->", name
+        ).splitlines()
+        assert header == f"| {field} | {metrics.replace('_', ' ').replace(', ', ' | ')} |"
+        assert rows
+        for row in rows:
+            value, *means = row.strip("| ").split(" | ")
+            settings = [f"{field}={value}", *where.removesuffix(", ...").split(", ")]
+            trials = [
+                record.metrics
+                for record in found.results.records
+                if set(settings) <= set(in_words(record.condition).split(", "))
+                and (where.endswith("...") or len(record.condition) == len(settings))
+            ]
+            for metric, mean in zip(metrics.split(", "), means, strict=False):
+                expected = [m[metric] for m in trials if metric in m]
+                assert not (expected and not mean)
+                if expected:
+                    assert float(mean.split()[0]) == pytest.approx(np.mean(expected), rel=1e-3)
+
+
+def test_a_table_of_what_was_not_measured_is_a_mistake():
+    for wrong in ("table K: errors", "table K: sharing; mask=rings", "table k: sharing"):
+        with pytest.raises(ValueError, match="neural-race/zero-shot: no "):
+            published_tables.rendered(f"<!-- {wrong} -->", "neural-race/zero-shot")
 
 
 def test_studies_without_published_results_say_so():
