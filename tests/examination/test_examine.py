@@ -205,7 +205,7 @@ def test_the_report_is_text_numbers_figures_and_a_page(tmp_path):
     }  # fmt: skip
     page = report.html(tmp_path / "inner" / "report.html").read_text()
     assert "Shapes &lt;and&gt; colours" in page
-    assert page.count('class="plot"') == 6
+    assert page.count('class="plots"') == 6
     assert not re.search(r'(src|href)="(?!data:|#)', page.split("<script>")[0]), "needs no file"
 
 

@@ -35,6 +35,7 @@ def _dependence(found: Examination) -> Drawn:
         [bits], x="factor", y="answer", across=list(found.values),
         along=[output.name for output in found.outputs],
     )  # fmt: skip
+    figure.update_layout(coloraxis={"cmin": 0.0})
     swapped = all(output.swapped for output in found.outputs)
     how = (
         "Parts of inputs are exchanged: what is shown is an effect, whatever the data are."

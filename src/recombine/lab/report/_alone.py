@@ -54,7 +54,7 @@ def page_of_its_own(
             version=__version__,
             written=datetime.now(UTC),
             style=_asset("report.css"),
-            script=_asset("report.js"),
+            script=_asset("study.js"),
             plotly=_inside(library.read_text(encoding="utf-8")),
             dark=_embedded(DARK),
         )
