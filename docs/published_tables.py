@@ -50,7 +50,7 @@ def chosen_table(name: str, field: str, metrics: str, where: str) -> str:
         raise ValueError(f"{name}: no {sorted(missing)} by {field} where {where or 'nothing else'}")
     rows = [
         [setting_text(value), *(_mean(groups[value], column) for column in columns)]
-        for value in sorted(groups)
+        for value in sorted(groups, key=lambda value: 0 if isinstance(value, str) else value)
     ]
     return table((field, *(column.replace("_", " ") for column in columns)), rows)
 
