@@ -134,10 +134,13 @@ def test_figures_say_what_their_bars_and_bands_are():
 
 def test_indices_of_symbols_are_subscripts_and_names_of_settings_stay():
     figure = figures.panels("X_1 against M_hat", x="w_2 / w_1", y="trained_error")
+    figures.add_points(figure, ["drop X_3", "x_y_z"], [[1.0], [2.0]], "a")
     text = _plotly.to_json(figure).replace("\\u003c", "<").replace("\\u003e", ">")
     for there in ("X<sub>1</sub> against M<sub>hat</sub>", "w<sub>2</sub> / w<sub>1</sub>"):
         assert there in text
+    assert "drop X<sub>3</sub>" in text
     assert "trained_error" in text
+    assert "x_y_z" in text
 
 
 # Published results
@@ -176,7 +179,8 @@ def test_nothing_at_all_is_a_users_mistake(tmp_path, monkeypatch):
 
 def test_every_study_names_a_work_that_is_known():
     for name in listed():
-        assert papers_of(load(name)), name
+        study = load(name)
+        assert papers_of(study) or study.source.document.startswith("recombine"), name
 
 
 def test_works_have_what_a_bibliography_needs():

@@ -95,13 +95,17 @@ def _styled(figure: "go.Figure") -> "go.Figure":
     return figure
 
 
+LETTERED = ("text", "name", "label", "prefix", "x", "y", "ticktext")
+"""Where a figure has words that are shown; abscissae may be words, too."""
+
+
 def _with_subscripts(node: Any, key: str = "") -> Any:
     """The figure, with `X_1` in its names, titles and labels as an X with a subscript."""
     if isinstance(node, dict):
         return node if _is_array(node) else {k: _with_subscripts(v, k) for k, v in node.items()}
     if isinstance(node, list):
         return [_with_subscripts(v, key) for v in node]
-    if isinstance(node, str) and key in ("text", "name", "label", "prefix"):
+    if isinstance(node, str) and key in LETTERED:
         return with_subscripts(node)
     return node
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DIGITS = 6
 """Significant digits of a number."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SUBSCRIPT = re.compile(r"(?<![\w<&])([A-Za-zα-ωΑ-Ω])_(\w{1,3})(?!\w)")
+SUBSCRIPT = re.compile(r"(?<![\w<&])([A-Za-zα-ωΑ-Ω])_([^\W_]{1,3})(?!\w)")
 """A symbol of one letter with a short index: `X_1`, `M_hat`."""
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']*[^\s<>\"'.,;:)\]]")
 
