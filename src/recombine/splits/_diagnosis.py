@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BINS = 10
 _MANY = 1000
 _PLANNED = 20_000
-"""So many combinations without a test are planned for at most."""
+"""So many combinations are planned for at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +200,10 @@ def _table(
     asked_are, items, rows = asked_items(split)
     plan = None
     if asked_are != "a sample of the other combinations" or budget is not None:
+        if len(items) > _PLANNED:
+            warnings.append(
+                f"what to add is planned for {_PLANNED:,} of {len(items):,} combinations"
+            )
         try:
             plan = plan_additions(
                 split, items[:_PLANNED], budget=budget, rules=rules, trains_asked=asked is None

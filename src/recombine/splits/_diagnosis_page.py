@@ -41,12 +41,7 @@ def page(d: "Diagnosis") -> str:
         tested=d.test_rows is not None,
         verdict=d.verdict,
         sections=[
-            {
-                **vars(s),
-                "drawing": Markup(_drawing(s)),
-                "of_table": isinstance(s.of, TableDiagnosis),
-            }
-            for s in sections(d)
+            {**vars(s), "short": s.short, "drawing": Markup(_drawing(s))} for s in sections(d)
         ],
     )
 

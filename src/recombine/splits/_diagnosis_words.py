@@ -50,6 +50,12 @@ class Section:
     """What an HTML page draws here: `kinds`, `difficulty` or `pairs`."""
     of: TableDiagnosis | TextDiagnosis | None = None
 
+    @property
+    def short(self) -> str:
+        """The title without its question."""
+        first, _, rest = self.title.partition(": ")
+        return first if rest.endswith(("?", ")")) else self.title
+
 
 def divergence_section(name: str, rows: Sequence[tuple[str, ...]]) -> Section:
     return Section(
