@@ -209,6 +209,37 @@ def test_the_report_is_text_numbers_figures_and_a_page(tmp_path):
     assert not re.search(r'(src|href)="(?!data:|#)', page.split("<script>")[0]), "needs no file"
 
 
+class Two(eqx.Module):
+    """A layer per factor: its weights are the modules."""
+
+    weight: jax.Array
+
+    def __call__(self, x):
+        out = x @ self.weight
+        return out[:, :SIZE], out[:, SIZE:]
+
+
+def test_modules_are_the_weights_that_masks_keep():
+    from recombine.learning import WeightMask
+
+    network = Two(jnp.eye(2 * SIZE))
+    first = jnp.arange(2 * SIZE) < SIZE
+    rows = jnp.broadcast_to(first[:, None], (2 * SIZE, 2 * SIZE))
+    masks = {"shape": WeightMask(Two(rows)), "colour": WeightMask(Two(~rows))}
+    report = recombine.examine(network, INPUTS, FACTORS, targets=["shape", "colour"], masks=masks)
+    shape, colour = report.modules
+    assert (shape.kept, shape.overlaps) == (0.5, {"colour": 0})
+    assert shape.alone == {"shape": 1, "colour": 0.25}
+    assert shape.without == {"shape": 0.25, "colour": 1}
+    assert colour.alone == shape.without
+    assert "module shape: 50% of the weights" in str(report)
+    assert "modules" in report.to_dict()
+    with pytest.raises(UserError, match="mask 'a' is a int"):
+        recombine.examine(network, INPUTS, FACTORS, masks={"a": 1})
+    with pytest.raises(UserError, match="masks are over the weights of an Equinox module"):
+        recombine.examine(np.asarray, INPUTS, FACTORS, masks=masks)
+
+
 REFUSED = {
     "give one row per input": {"inputs": INPUTS[:5]},
     "no layer 'cod'.*did you mean 'code'": {"layers": ["cod"]},

@@ -86,6 +86,22 @@ class LayerReport:
 
 
 @dataclass(frozen=True)
+class ModuleReport:
+    """A module of the network: the weights that a mask keeps."""
+
+    name: str
+    """The factor or function that the mask was found for."""
+    kept: float
+    """The share of the weights that it keeps."""
+    overlaps: Mapping[str, float]
+    """By the name of another mask, the weights of both over those of the smaller one."""
+    alone: Mapping[str, float]
+    """Accuracy of every output if all other weights are removed."""
+    without: Mapping[str, float]
+    """Accuracy of every output if these weights are removed."""
+
+
+@dataclass(frozen=True)
 class Examination:
     """What a network does with the factors of its inputs. Print it, or write it with `html`."""
 
@@ -103,6 +119,8 @@ class Examination:
     """What could not be asked, and why, a line each."""
     held_out_here: bool = False
     """Whether the combinations on which readouts are scored were drawn here, not by the user."""
+    modules: tuple[ModuleReport, ...] = ()
+    """What masks over the weights keep, if masks were given."""
     title: str = field(default="A network and the factors of its inputs", kw_only=True)
 
     def __str__(self) -> str:
@@ -122,6 +140,7 @@ class Examination:
                 ],
                 "layers": [vars(layer) for layer in self.layers],
                 "sensitivity": dict(self.sensitivity),
+                "modules": [vars(module) for module in self.modules],
                 "support": None if self.support is None else _support(self.support),
                 "held_out_here": self.held_out_here,
                 "notes": list(self.notes),

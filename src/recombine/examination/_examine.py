@@ -17,8 +17,9 @@ from ..probes import (
 from ..splits import Split, random_hold_out, support_report
 from ._answers import Answers, answers_of, are_numbers, codes_of, split_outputs
 from ._asked import Items, Target, items_of, targets_of
-from ._examination import Examination, LayerReport, OutputReport, Score
-from ._readers import AbstractReader, Layers, reader_of
+from ._examination import Examination, LayerReport, ModuleReport, OutputReport, Score
+from ._modules import module_reports
+from ._readers import AbstractReader, JAXReader, Layers, reader_of
 
 SWAPPED = 4096
 """The most inputs that are made by exchanging parts."""
@@ -40,6 +41,7 @@ def examine(
     train: Any = None,
     layers: Layers = (),
     parts: Mapping[str, Any] | None = None,
+    masks: Mapping[str, Any] | None = None,
     seed: int = 0,
     title: str | None = None,
 ) -> Examination:
@@ -63,6 +65,7 @@ def examine(
     | additivity and orthogonality of the factors' codes | `layers` |
     | exchange of parts between inputs, in place of the items as they are | `parts` |
     | sensitivity to each part | `parts`, and a network with derivatives |
+    | modules per factor, their overlap, and what is right with one alone or without it | `masks` |
 
     **Arguments:**
 
@@ -84,6 +87,8 @@ def examine(
         `"represent"`), names of PyTorch modules (`"features.3"`), or functions of the inputs by
         name.
     - `parts`: for every factor, which numbers of an input show it: masks of the shape of one input.
+    - `masks`: of an Equinox module, masks over its weights by the factors or functions that they
+        were found for, as `recombine.learning.find_masks` finds them.
     - `seed`: of the halves of items that readouts are fitted on, and of shuffles.
     - `title`: the heading of the report.
     """
@@ -93,11 +98,11 @@ def examine(
     reading = reader.read(items.inputs)
     outputs = split_outputs(reading.outputs, len(items))
     wanted = targets_of(targets, items, len(outputs))
-    masks = _masks(parts, items) if parts else {}
+    shown = _masks(parts, items) if parts else {}
     notes: list[str] = []
 
     asked: list[Target | None] = [*wanted] or [None] * len(outputs)
-    swaps = _Swaps(reader, items, masks, asked, rng) if len(masks) > 1 else None
+    swaps = _Swaps(reader, items, shown, asked, rng) if len(shown) > 1 else None
     support = None
     if items.trained is not None:
         known = _rows(items, items.trained)
@@ -117,9 +122,10 @@ def examine(
             _layer_report(name, activity, items, known_to_readouts, rng, notes)
             for name, activity in reading.layers.items()
         ),
-        sensitivity=_sensitivity(reader, items, masks, notes),
+        sensitivity=_sensitivity(reader, items, shown, notes),
         support=support,
         notes=tuple(notes),
+        modules=_modules(network, masks, reader, items, wanted),
         held_out_here=drawn and bool(reading.layers),
         title=title or Examination.title,
     )
@@ -330,6 +336,17 @@ def _layer_report(
         overlaps_by_chance=tuple(map(tuple, codes.overlaps_by_chance.tolist())),
         parallel=named(codes.parallel),
     )  # fmt: skip
+
+
+def _modules(
+    network: Any, masks: Mapping[str, Any] | None, reader: AbstractReader, items: Items,
+    targets: Sequence[Target],
+) -> tuple[ModuleReport, ...]:  # fmt: skip
+    if not masks:
+        return ()
+    if not isinstance(reader, JAXReader):
+        raise UserError("masks are over the weights of an Equinox module, and this is none")
+    return module_reports(network, masks, items, targets)
 
 
 def _sensitivity(

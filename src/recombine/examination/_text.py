@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ._examination import PLACES, Examination, LayerReport, OutputReport
+from ._examination import PLACES, Examination, LayerReport, ModuleReport, OutputReport
 
 
 def text_of(found: Examination) -> str:
@@ -19,6 +19,8 @@ def text_of(found: Examination) -> str:
         lines.append(f"sensitivity of outputs, relative to the largest: {told}")
     for layer in found.layers:
         lines += _layer(layer, list(found.values))
+    for module in found.modules:
+        lines += _module(module)
     if found.layers and found.held_out_here:
         lines.append(
             "New combinations, for readouts, are a random quarter: nothing was said about training."
@@ -68,7 +70,17 @@ def _layer(layer: LayerReport, factors: list[str]) -> list[str]:
     return lines
 
 
-def _pairs(values: Mapping[str, float], form: str) -> str:
+def _module(module: ModuleReport) -> list[str]:
+    lines = [f"module {module.name}: {module.kept:.0%} of the weights"]
+    if module.overlaps:
+        lines.append(f"  shared with others, of the smaller: {_pairs(module.overlaps)}")
+    if module.alone:
+        lines.append(f"  accuracy with it alone: {_pairs(module.alone)}")
+        lines.append(f"  accuracy without it: {_pairs(module.without)}")
+    return lines
+
+
+def _pairs(values: Mapping[str, float], form: str = ".2f") -> str:
     return ", ".join(f"{name} {_number(value, form)}" for name, value in values.items())
 
 
