@@ -63,7 +63,10 @@ def complete_setting(ctx: typer.Context, incomplete: str) -> Iterator[Suggestion
     from recombine.lab.specs import shown
 
     name, equals, _ = incomplete.partition("=")
-    settings = {s.name: s for study in _studies(ctx) for s in _settings(study, ctx)}
+    settings: dict[str, Any] = {}
+    for study in _studies(ctx):
+        for setting in _settings(study, ctx):
+            settings.setdefault(setting.name, setting)
     wanted = [s for n, s in settings.items() if (n == name if equals else n.startswith(name))]
     if len(wanted) > 1:
         for setting in wanted:
@@ -132,13 +135,14 @@ def words_of_bash() -> Iterator[None]:
     os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(words), str(place)
     current = words[place] if place < len(words) else ""
     before = current[: current.rfind("=") + 1]
+    value = before.partition("=")[2]  # after an option: --set=model=n
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said):
             yield
     finally:
         for line in said.getvalue().splitlines():
-            print(line.removeprefix(before))
+            print(line.removeprefix(before).removeprefix(value))
 
 
 def joined(words: list[str], place: int) -> tuple[list[str], int]:
@@ -147,7 +151,7 @@ def joined(words: list[str], place: int) -> tuple[list[str], int]:
     places: list[int] = []
     follows = False
     for word in words:
-        if found and (word == "=" or follows) and not found[-1].startswith("-"):
+        if found and (word == "=" or follows):
             found[-1] += word
         else:
             found.append(word)
