@@ -44,6 +44,68 @@ def mistake(done):
     return line
 
 
+def test_a_run_ends_with_what_was_measured_its_claims_and_the_next_command(store):
+    lines = recombine("run", STUDY, "--store", store).stdout.splitlines()
+    measured = lines.index("tests/walk: measured at preset laptop, 3 seeds")
+    assert lines[measured + 1].split() == ["metric", "rate=0.1", "rate=0.2"]
+    assert lines[measured + 3].startswith("final")
+    assert " ± " in lines[measured + 3]
+    claims = lines.index("tests/walk  preset laptop, 3 seeds")
+    assert [line.split() for line in lines[claims + 1 : claims + 2]] == [["holds", "small"]]
+    assert measured < claims < lines.index("claims: 1 holds, 1 fails")
+    assert lines[-1] == f"next: recombine report --store {store} --open"
+
+
+def test_a_study_of_ones_own_needs_neither_claims_nor_figures_nor_other_presets(tmp_path):
+    text = (
+        "from dataclasses import dataclass\n"
+        "from recombine.lab import Preset, Source, Study\n\n"
+        "@dataclass(frozen=True)\nclass Config:\n    size: int = 2\n\n"
+        "def trial(config, key, recorder):\n    recorder.metric('size', config.size)\n\n"
+        "study = Study(name='mine/one', title='Mine', source=Source('Me', 'here'),\n"
+        "    question='Is it?', config=Config, trial=trial,\n"
+        "    presets={'quick': Preset(seeds=2)})\n"
+    )
+    (tmp_path / "mine.py").write_text(text)
+    done = recombine("run", tmp_path / "mine.py", "--store", tmp_path / "store", "--workers", "1")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "mine/one: measured at preset quick, 2 seeds" in done.stdout
+    assert any(line.split() == ["size", "2"] for line in done.stdout.splitlines())
+    missing = recombine("run", tmp_path / "mine.py", "--preset", "laptop")
+    assert mistake(missing) == "recombine: mine/one has no preset 'laptop': there are quick"
+    assert recombine("claims", tmp_path / "mine.py", "--store", tmp_path / "store").stdout == ""
+
+
+def test_claims_for_other_programs_are_rows_with_tabs(store):
+    done = recombine("claims", STUDY, "--store", store)
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [row[:5] for row in rows] == [
+        ["tests/walk", "small", "holds", "laptop", ""],
+        ["tests/walk", "impossible", "fails", "laptop", ""],
+    ]
+    assert {len(row) for row in rows} == {7}
+
+
+def test_claims_for_people_say_preset_and_settings(store, monkeypatch):
+    monkeypatch.setattr("recombine.cli._claims.is_for_people", lambda: True)
+    done = recombine("claims", STUDY, "--store", store, COLUMNS="80")
+    assert done.stdout.splitlines()[0] == "tests/walk  preset laptop, 3 seeds"
+    assert done.stdout.splitlines()[-1] == "claims: 1 holds, 1 fails"
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_report_is_opened_if_asked_for(store, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or False)
+    out = tmp_path / "out"
+    report = ("report", "--store", store, "--load", STUDY, "--out", out)
+    assert recombine(*report).returncode == 0
+    assert not opened
+    done = recombine(*report, "--open")
+    assert opened == [(out / "index.html").as_uri()]
+    assert done.stderr == "recombine: there is no web browser to open the report in\n"
+
+
 def test_claims_are_one_json_document(store):
     done = process("claims", "--store", store, "--json", "--load", STUDY)
     assert done.returncode == 0
