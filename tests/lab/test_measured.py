@@ -23,7 +23,7 @@ def results(conditions, seeds=3, metrics=("loss", "accuracy")):
 def drawn(found, width=80, most=40):
     console = Console(file=io.StringIO(), width=width)
     for part in measured_tables(found, width, most):
-        console.print(part, highlight=False, markup=False)
+        console.print(part, highlight=False)
     return console.file.getvalue()
 
 

@@ -3,7 +3,6 @@
 A command is a function in a module of its own, and one line in `COMMANDS`.
 """
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -22,6 +21,7 @@ from ._export import export
 from ._report import report
 from ._run import run
 from ._show import show
+from ._streams import give_up_output, of_system, prepare_streams
 from ._studies import studies
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -69,26 +69,38 @@ def _recombine(
 
 def main() -> None:
     """The program `recombine`. A user's mistake is one line on standard error and exit code 2."""
+    if wrong := prepare_streams():
+        print(f"recombine: {wrong}", file=sys.stderr)
+        sys.exit(2)
+    try:
+        code = _called()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has seen enough
+        give_up_output()
+        code = 0
+    except OSError as error:
+        give_up_output()
+        print(f"recombine: {of_system(error)}", file=sys.stderr)
+        code = 2
+    sys.exit(code)
+
+
+def _called() -> int | str | None:
+    """The exit code of the command that was called."""
     import sqlite3
 
     from recombine.lab.errors import UserError
 
     try:
         with words_of_bash():
-            code = app(standalone_mode=False, prog_name="recombine")
+            return app(standalone_mode=False, prog_name="recombine")
     except (typer.Abort, KeyboardInterrupt):
-        code = 130
+        return 130
     except CLICK_EXCEPTION as error:
         if message := " ".join(error.format_message().split()):  # empty after --help
             print(f"recombine: {message}", file=sys.stderr)
-        code = 2
     except UserError as error:
         print(f"recombine: {error}", file=sys.stderr)
-        code = 2
     except sqlite3.DatabaseError as error:
         print(f"recombine: the store cannot be used ({error})", file=sys.stderr)
-        code = 2
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        code = 0
-    sys.exit(code)
+    return 2

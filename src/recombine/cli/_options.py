@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +16,29 @@ StudyNames = Annotated[
         autocompletion=complete_study,
     ),
 ]
+
+
+def _store(given: str | Path) -> Path:
+    """The folder of a store; what cannot be meant is refused."""
+    from recombine.lab.errors import UserError
+
+    if not str(given).strip():
+        raise UserError("--store '': name a folder")
+    folder = Path(given).expanduser()
+    if os.path.realpath(folder) == os.path.realpath("/"):
+        raise UserError(f"--store {given}: the root of the file system is no store: name a folder")
+    return folder
+
+
 StoreOption = Annotated[
     Path,
-    typer.Option("--store", envvar="RECOMBINE_STORE", help="The folder that holds results."),
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        envvar="RECOMBINE_STORE",
+        help="The folder that holds results.",
+        parser=_store,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")]
 LoadOption = Annotated[

@@ -12,10 +12,14 @@ import typer
 def get_console(stderr: bool = False):
     from rich.console import Console
 
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # Rich itself would end the program with an error
+
     # Outside of a terminal there is no width to fit into; the usual 80 columns would cut tables.
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 140
-    return Console(stderr=stderr, width=width)
+    return Terminal(stderr=stderr, width=width)
 
 
 def is_for_people() -> bool:
@@ -24,7 +28,9 @@ def is_for_people() -> bool:
 
 
 def print_json(document: Any) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    is_unicode = encoding.lower().replace("-", "").startswith("utf")
+    print(json.dumps(document, indent=2, ensure_ascii=not is_unicode))
 
 
 def print_rows(rows: Iterable[Sequence[object]]) -> None:

@@ -177,7 +177,7 @@ def _show_results(console: Any, study: Any, results: Any, studies: int) -> None:
     from recombine.lab.tables import BESIDE_LEGEND, beside_table
 
     for part in measured_tables(results, console.width, max(MOST_ROWS // studies, 8)):
-        console.print(part, markup=False, highlight=False)
+        console.print(part, highlight=False)
     beside = beside_table(study, results, console.width)
     if beside is not None:
         console.print("", beside, BESIDE_LEGEND, sep="\n", highlight=False)

@@ -55,6 +55,12 @@ class Preset:
     """Settings that follow from a condition, such as the learning rate of a network. It is asked
     after the user's choice of axes, and has specs as specs, also those that no study knows."""
 
+    def __post_init__(self) -> None:
+        if not self.seeds >= 1:
+            raise ValueError(f"a preset has at least one seed, not {self.seeds}")
+        if not len(self.conditions):
+            raise ValueError("a preset has at least one condition: ({},) is that of the defaults")
+
 
 class Case(NamedTuple):
     """A condition with all that follows from it, JSON-ready."""

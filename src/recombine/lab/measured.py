@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from .intervals import confidence_interval
 from .results import Record, Results
@@ -88,7 +89,7 @@ def _cell(records: Sequence[Record], name: str) -> str:
     return interval(mean, (high - low) / 2 if len(values) > 1 else None)
 
 
-def measured_tables(results: Results, width: int, most: int = MOST_ROWS) -> Iterator[Table | str]:
+def measured_tables(results: Results, width: int, most: int = MOST_ROWS) -> Iterator[Table | Text]:
     """What was measured, in tables that fit into `width`, and a line on what does not.
 
     Conditions are columns if all of them fit, else rows.
@@ -96,8 +97,8 @@ def measured_tables(results: Results, width: int, most: int = MOST_ROWS) -> Iter
     found = measured(results)
     if found is None:
         return
-    title = f"{results.study}: measured at preset {results.preset}, {found.seeds_text}"
-    yield title + (f" ({found.shared})" if found.shared else "")
+    title = f"{printable(results.study)}: measured at preset {results.preset}, {found.seeds_text}"
+    yield Text(title + (f" ({found.shared})" if found.shared else ""))
     rows = found.metrics[:most]
     if _widths_of_columns(found, rows) <= width:
         yield _metrics_as_rows(found, rows)
@@ -119,7 +120,7 @@ def measured_tables(results: Results, width: int, most: int = MOST_ROWS) -> Iter
         )
         left = " and ".join(more)
     if left:
-        yield f"… and {left} more: `recombine export --to results.csv` writes all"
+        yield Text(f"… and {left} more: `recombine export --to results.csv` writes all")
 
 
 def _widths_of_columns(found: Measured, metrics: Sequence[str]) -> int:

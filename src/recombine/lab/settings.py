@@ -126,6 +126,8 @@ def _plain_value(value: Any, hint: Any) -> Any:
         return {"spec": name, **({CODE: code} if code else {}), **plain(value)}
     value = fitted(value, hint)
     if isinstance(value, tuple):
+        if hint in (bool, int, float, str):
+            raise TypeError(f"expected one value, got {value!r}")
         return [_plain_value(v, None) for v in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -152,6 +154,8 @@ def is_same_spec(written: Mapping[str, Any], spec: Any) -> bool:
 def fitted(value: Any, hint: Any) -> Any:
     """A value as its field has it: integers given for reals as reals, lists as tuples."""
     inner = get_args(hint)
+    if type(value).__module__ == "numpy":  # numbers and arrays of NumPy as Python's own
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return tuple(fitted(v, inner[0] if inner else None) for v in value)
     real = hint is float or (float in inner and int not in inner and type(None) in inner)

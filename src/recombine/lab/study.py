@@ -1,7 +1,7 @@
 """What a study is: conditions x seeds of a trial, with figures, claims and the paper's numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, get_origin
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from .results import Results
 
+MOST_CHARACTERS = 100
+"""How long the name of a study may be."""
 PRESETS = ("smoke", "laptop", "paper")
 """Those that every study of the package has; a user's own has some of them, or others."""
 
@@ -155,6 +157,23 @@ def setting_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(shown(value))
 
 
+def _check_name(name: Any) -> None:
+    """Refuse what cannot be the name of a study: it is part of addresses and file names."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"the name of a study is a text such as family/study, not {name!r}")
+    if len(name) > MOST_CHARACTERS:
+        raise ValueError(
+            f"the name of a study has at most {MOST_CHARACTERS} characters, not {len(name)}:"
+            f" {name[:20]}..."
+        )
+    if not name.isprintable() or any(not part.strip(". ") for part in name.split("/")):
+        raise ValueError(f"{name!r} cannot be the name of a study: write family/study")
+
+
+def _has_no_default(field: Any) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
 @dataclass(frozen=True)
 class Study:
     """A recipe that runs, and whose claims a program checks."""
@@ -185,8 +204,19 @@ class Study:
     """Whether trials run with 64-bit numbers."""
 
     def __post_init__(self):
+        _check_name(self.name)
         if not self.presets:
             raise ValueError(f"{self.name} has no preset: give one, such as laptop")
+        for name, preset in self.presets.items():
+            if not isinstance(preset, Preset):
+                raise TypeError(f"{self.name}: preset {name} is {preset!r}: write Preset(...)")
+        if not callable(self.trial):
+            raise TypeError(f"{self.name}: the trial is {self.trial!r}: give a function")
+        if not is_dataclass(self.config):
+            raise TypeError(f"{self.name}: the config must be a frozen dataclass")
+        bare = [f.name for f in fields(self.config) if f.init and _has_no_default(f)]
+        if bare:
+            raise ValueError(f"{self.name}: its config needs a default for {', '.join(bare)}")
 
     @property
     def family(self) -> str:

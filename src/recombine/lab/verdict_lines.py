@@ -36,7 +36,7 @@ def verdict_groups(verdicts: Sequence[Verdict]) -> Iterator[Text | Table | Paddi
             for line in evidence_lines(verdict):
                 body.append(f"\n{printable(line)}", style="dim not bold")
             table.add_row(Text(verdict.verdict, style=VERDICT_STYLE[verdict.verdict]), body)
-        yield Padding(table, (0, 0, 1, 2))
+        yield Padding(table, (0, 0, 1, 2), expand=False)
 
 
 def where(verdict: Verdict) -> str:
