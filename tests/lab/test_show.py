@@ -52,7 +52,7 @@ def test_equations_are_found_in_words():
 
 def test_all_of_it_is_in_the_document_and_no_line_of_a_document_that_readers_lack():
     document = json.loads(recombine("show", "routing", "--json").stdout)
-    assert document["depends"]["smoke"] == {"shared": {"width": 16, "epochs": 40}, "groups": []}
+    assert document["changed"]["smoke"] == {"shared": {"width": 16, "epochs": 40}, "groups": []}
     assert document["code"][0]["what"] == "study"
     assert all("line" not in row for row in document["paper"])
 

@@ -217,9 +217,9 @@ def test_show_lists_the_fields_of_specs_and_what_follows_from_conditions():
         "One of lstm, router, or FILE.py:NAME.",
         "model.scores.bias",
         "Where the bias of matches starts.",
-        "settings that follow at preset laptop",
-        "steps=20, model.layers=6",
-        "steps=10, rate=0.5",
+        "preset laptop: changed settings",
+        "model=router, direction=backward   model.layers=6, steps=20",
+        "model=lstm, direction=forward      rate=0.5",
     ):
         assert words in done.stdout
     document = json.loads(recombine("show", STUDY, "--json").stdout)

@@ -43,8 +43,15 @@ def _describe_in_full(study: Any) -> dict[str, Any]:
     return describe(study) | {
         "conditions": {n: [case.condition for case in study.cases(n)] for n in study.presets},
         "depends": {
-            name: {"shared": found.shared,
-                   "groups": [{"conditions": c, "settings": s} for c, s in found.groups]}
+            n: [{"condition": case.condition, "settings": case.depends} for case in study.cases(n)]
+            for n, preset in study.presets.items()
+            if preset.depends is not None
+        },
+        "changed": {
+            name: {
+                "shared": found.shared,
+                "groups": [{"conditions": c, "settings": s} for c, s in found.groups],
+            }
             for name in study.presets
             for found in [condition_settings(study, name)]
         },

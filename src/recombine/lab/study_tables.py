@@ -57,7 +57,7 @@ def conditions_tables(study: Study, preset: str) -> Iterator[Table]:
     found = condition_settings(study, preset)
     if not found.shared and not found.groups:
         return
-    table = plain_table(f"settings of preset {preset} that are not their defaults")
+    table = plain_table(f"preset {preset}: changed settings")
     table.add_column("condition", overflow="fold")
     table.add_column("settings", overflow="fold")
     if found.shared:
