@@ -186,6 +186,11 @@ def test_two_settings_are_compared(size, request):
     assert browser.run(columns) == 4
     apart = "document.querySelectorAll('.plots')[1].querySelectorAll('.plot').length"
     assert browser.run(apart) == 2  # heat maps cannot share axes
+    names = browser.run(TRACES)
+    assert "K = 1 (laptop, rate=0.5)" in names
+    same = [name for name in names if "alert" in name]
+    assert len(same) == 1  # what is the same at both settings is drawn once
+    assert "laptop" not in same[0]
     assert "show=laptop,laptop-rate-0-5" in browser.run("location.search")
     assert browser.run(FITS)
     assert browser.trouble() == []

@@ -60,31 +60,32 @@
     return figures.every((f) => lines(f) && (f.layout.meta || {}).panels && titles(f) === titles(figures[0]));
   }
 
-  // The series of the second and further results: dashed lines and open marks, and their names.
+  // The series of the second and further results: dashed lines and open marks. Series that are the
+  // same in all results, such as a theory, are drawn once and keep their names.
   function overlaid(figures, keys) {
-    const [base, ...others] = figures;
-    const same = new Set(base.data.map((t) => JSON.stringify([t.xaxis, t.name, t.x, t.y])));
+    const identity = (t) => JSON.stringify([t.xaxis, t.name, kind(t), t.x, t.y]);
+    const of = figures.map((figure) => new Set(figure.data.map(identity)));
+    const common = (t) => kind(t) === "reference" || of.every((one) => one.has(identity(t)));
     const name = (t, key) => {
       if (t.name) t.name = `${t.name} (${labels.get(key)})`;
       if (t.legendgroup) t.legendgroup += ` ${key}`;
     };
-    others.forEach((figure, i) => {
-      for (const trace of figure.data) {
-        if (kind(trace) === "reference") continue;
-        if (same.has(JSON.stringify([trace.xaxis, trace.name, trace.x, trace.y]))) continue;
+    const added = figures.slice(1).flatMap((figure, i) => {
+      const own = figure.data.filter((trace) => !common(trace));
+      for (const trace of own) {
         name(trace, keys[i + 1]);
-        if (trace.line && kind(trace) !== "seeds") trace.line.dash = DASHES[i % DASHES.length];
-        if (trace.marker && kind(trace) !== "seeds") {
+        if (kind(trace) === "seeds") continue;
+        if (trace.line) trace.line.dash = DASHES[i % DASHES.length];
+        if (trace.marker) {
           trace.marker.symbol = "circle-open";
           trace.marker.line = { color: trace.marker.color, width: 2 };
         }
-        base.data.push(trace);
       }
+      return own;
     });
-    for (const trace of base.data.slice(0, base.data.length)) {
-      const own = !keys.slice(1).some((key) => (trace.legendgroup || "").endsWith(` ${key}`));
-      if (own && kind(trace) !== "reference") name(trace, keys[0]);
-    }
+    const base = figures[0];
+    for (const trace of base.data.filter((t) => !common(t))) name(trace, keys[0]);
+    base.data.push(...added);
     return base;
   }
 
