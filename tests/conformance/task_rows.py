@@ -133,6 +133,7 @@ NO_TASKS = {
     "Line": "a part of a Story",
     "LookupTables": "a part of TableLookupPatterns",
     "Mathematics": "it draws pairs of sentences for a seed",
+    "MathematicsThirds": "it draws pairs of sentences for a seed",
     "Mazes": "a part of a GoalGrid",
     "PCFGSet": "it draws pairs of sentences for a seed",
     "SamplingGraph": "a part of TableLookupPatterns",

@@ -95,11 +95,21 @@ def orders(config, seed, good=True):
     return {n: v + 5 * noise(seed) * n.startswith("last") for n, v in found.items()}
 
 
+def difficulties(config, seed, good=True):
+    """Metrics of easy, medium and hard questions."""
+    kept, easy = (1.0, 0.5) if good else (0.8, 0.78)
+    return {
+        "valid": 1.0, "control_kept": kept - 0.01 + noise(seed), "drop": kept - easy + noise(seed),
+        "unmasked_hard": 1.0, "control_hard": kept, "easy_hard": easy,
+    }  # fmt: skip
+
+
 METRICS = {
     "double-addition": pairs,
     "arithmetic": operations,
     "classes": classes,
     "continual": orders,
+    "mathematics": difficulties,
     "scan": commands,
 }
 

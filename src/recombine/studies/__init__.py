@@ -90,6 +90,7 @@ STUDIES: dict[str, str] = {
     "weight-modules/classes": "recombine.studies.weight_modules.classes",
     "weight-modules/continual": "recombine.studies.weight_modules.continual",
     "weight-modules/double-addition": "recombine.studies.weight_modules.double_addition",
+    "weight-modules/mathematics": "recombine.studies.weight_modules.mathematics",
     "weight-modules/scan": "recombine.studies.weight_modules.scan",
     "weight-modules/checks": "recombine.studies.weight_modules.checks",
     "weight-modules/planted": "recombine.studies.weight_modules.planted",

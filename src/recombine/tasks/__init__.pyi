@@ -28,6 +28,9 @@ from ._labelled_sequences import joined as joined
 from ._list_ops import ListOps as ListOps
 from ._lookup_tables import LookupTables as LookupTables
 from ._mathematics import Mathematics as Mathematics
+from ._mathematics_thirds import DIFFICULTIES as DIFFICULTIES
+from ._mathematics_thirds import MATHEMATICS_MODULES as MATHEMATICS_MODULES
+from ._mathematics_thirds import MathematicsThirds as MathematicsThirds
 from ._maze import Mazes as Mazes
 from ._modular_teacher import ModularTeacher as ModularTeacher
 from ._number_batch import NumberBatch as NumberBatch

@@ -54,7 +54,7 @@ def lstm(digits: int, beta: float) -> dict[str, Any]:
 MAIN = {
     "laptop": {
         "fnn": fnn(1, LAPTOP_HIDDEN, LAPTOP_BETA), "number-lstm": lstm(1, LAPTOP_BETA),
-        "two digits": fnn(2, (256, 256, 256), LAPTOP_BETA),
+        "two digits": fnn(2, (256, 256, 256), PAPER_BETA),
     },
     "paper": {
         "fnn": fnn(2, PAPER_HIDDEN, PAPER_BETA), "number-lstm": lstm(2, PAPER_BETA),
@@ -237,7 +237,7 @@ def beside(model: str, mask: str, operation: str) -> Beside:
 def small(condition: dict[str, Any]) -> dict[str, Any]:
     """Steps for one digit, and more of them for two."""
     if str(condition["task.digits"]) != "1":
-        return {"steps": 5000, "mask_steps": 4000, "mask_rate": 0.02}
+        return {"steps": 15_000, "mask_steps": 4000, "mask_rate": 0.02}
     return {} if condition["model"].name == "fnn" else {"model.units": 64, "model.layers": 1}
 
 

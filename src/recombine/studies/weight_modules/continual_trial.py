@@ -61,13 +61,18 @@ def fresh_network(sizes: tuple[int, ...], key: Any) -> "models.MLP":
 
 def trial(config: Config, key, recorder: Recorder) -> None:
     """Weights and a mask for one task after another; occupied weights stay as they are."""
+    import equinox as eqx
     import jax
 
     images = data.normalised(data.load(config.data))
     sizes = (images.train_images.shape[1], *config.hidden, images.classes)
     orders = np.array(tasks.pixel_permutations(config.tasks, sizes[0]).source)
     orders[0] = np.arange(sizes[0])
-    filter = learning.maskable(fresh_network(sizes, key), biases=True)
+    drawn = eqx.filter_jit(lambda key: fresh_network(sizes, key))
+    accuracy = eqx.filter_jit(
+        lambda masked, test: (masked.apply()(test.x).argmax(axis=1) == test.labels).mean()
+    )
+    filter = learning.maskable(drawn(key), biases=True)
     earlier: list[Any] = []
     masked = None
     accuracies, shares = [], []
@@ -76,7 +81,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         of_weights, of_batches = jax.random.split(of_task)
         train = learning.LabelledImages(images.train_images[:, orders[task]], images.train_labels)
         test = learning.LabelledImages(images.test_images[:, orders[task]], images.test_labels)
-        fresh = fresh_network(sizes, of_weights)
+        fresh = drawn(of_weights)
         if masked is None:
             # Nothing is frozen; that it is said, lets all tasks share one program.
             full = learning.WeightMask.full(fresh, filter)
@@ -96,8 +101,7 @@ def trial(config: Config, key, recorder: Recorder) -> None:
         state, _ = recorder.train(rule, rule.init(masked), steps, name=f"task_{task}")
         masked = state.model
         mask = masked.mask()
-        right = masked.apply()(test.x).argmax(axis=1) == test.labels
-        accuracies.append(float(right.mean()))
+        accuracies.append(float(accuracy(masked, test)))
         if earlier:
             shares.append(sharing(mask, earlier))
         earlier.append(mask)

@@ -135,12 +135,9 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=(PLAIN, {"model": "forced-lstm", "copied": False}),
+            conditions=(PLAIN,),
             settings={
                 "task.digits": 1,
-                "model.units": 4,
-                "model.layers": 1,
-                "model.steps": 1,
                 "model.hidden": (4, 4),
                 "batch_size": 8,
                 "steps": 2,
