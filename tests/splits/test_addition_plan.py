@@ -136,3 +136,14 @@ def test_a_wrong_rule_is_named(rule, words):
     split = split_of([(0, 0), (1, 1)], (2, 2))
     with pytest.raises(ValueError, match=words):
         ItemRules([rule]).cost(split, split.trained)
+
+
+def test_of_many_candidates_a_part_is_enough(monkeypatch):
+    from recombine.splits import _addition_plan
+
+    split = split_of([(v, v) for v in range(12)], (12, 12))
+    asked = others(split)
+    monkeypatch.setattr(_addition_plan, "_ENTRIES", 300)
+    plan = plan_additions(split, asked, trains_asked=True)
+    assert plan.needed == 11
+    assert plan.supported_after == 1

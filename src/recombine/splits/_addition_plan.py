@@ -16,6 +16,8 @@ from ._set_counts import SetCounts, factor_sets
 Why = Literal["support", "coverage", "evenness"]
 
 _POOL = 20_000
+_ENTRIES = 6_000_000
+"""Entries that the table of candidates may have, one per open effect and candidate."""
 _TOLERANCE = 1e-6
 _NOT_ASKED = 1e-3
 """The weight of a pair that no tested item has, where one that some have has the weight 1."""
@@ -95,10 +97,11 @@ class _Planner:
         pool = _candidates(split, self.asked)
         if not trains_asked:
             pool = pool[~are_among(pool, asked)]
-        self.pool = pool[rules.allows(split, pool)]
-        self.cost = rules.cost(split, self.pool)
-        self.complete = len(pool) < _POOL or not rules.costs
         self.space = _OpenSpace(split)
+        allowed = pool[rules.allows(split, pool)]
+        self.pool = _thinned(split, allowed, _ENTRIES // max(1, self.space.kernel.shape[1]))
+        self.cost = rules.cost(split, self.pool)
+        self.complete = len(self.pool) == len(allowed) < _POOL or not rules.costs
         self.wanted = _wanted_pairs(split, asked)
         self.keys = [counts.keys(self.pool) for counts, _ in self.wanted]
         self.counts = np.bincount(
@@ -153,34 +156,51 @@ class _Planner:
         """Those that support takes, whether it is reached, and whether fewer cannot reach it."""
         goal = _span(self.space.of(self.asked))
         residual, dimension = self.space.of(self.pool), len(goal)
+        # Coordinates of candidates in the space that is still to be reached.
+        inside, left = residual @ goal.T, dimension
         chosen: list[int] = []
-        while len(goal):
-            size = np.linalg.norm(residual, axis=1)
-            inside = np.linalg.norm(residual @ goal.T, axis=1)
-            useful = (size > _TOLERANCE) & (inside > _TOLERANCE)
-            if not useful.any():
+        directions: list[np.ndarray] = []
+        while left:
+            n = self._most_useful(residual, inside)
+            if n is None:
                 break
-            outside = np.sqrt(np.maximum(size**2 - inside**2, 0)) / np.maximum(size, _TOLERANCE)
-            best = useful & (outside <= outside[useful].min() + _TOLERANCE)
-            best &= self.cost <= self.cost[best].min() + 1e-12
-            gains = np.where(best, self._gains(), -1)
-            best &= gains >= gains.max() - 1e-12
-            n = int(np.where(best, self._crowd(), np.inf).argmin())
-            direction = residual[n] / size[n]
-            residual = residual - np.outer(residual @ direction, direction)
-            goal = _span(goal - np.outer(goal @ direction, direction))
+            size = np.linalg.norm(residual[n])
+            direction, within = residual[n] / size, inside[n] / size
+            residual -= np.outer(residual @ direction, direction)
             chosen.append(n)
+            directions.append(direction)
             self._train(n)
+            if np.linalg.norm(within) > 1 - _TOLERANCE:
+                inside -= np.outer(inside @ within, within)
+                left -= 1
+            else:
+                known = np.stack(directions)
+                remaining = _span(goal - (goal @ known.T) @ known)
+                inside, left = residual @ remaining.T, len(remaining)
         for n in chosen:
             self._train(n, -1)
-        reached = not len(goal)
-        if reached:
+        reached = not left
+        if reached and len(chosen) > dimension:
             chosen = self._without_spare(chosen)
         everything = dimension == self.space.open
         fewest = reached and (len(chosen) == dimension or everything)
         if len(set(self.cost.tolist())) > 1:
             fewest = reached and everything and self.complete
         return chosen, reached, fewest
+
+    def _most_useful(self, residual: np.ndarray, inside: np.ndarray) -> int | None:
+        """The candidate to take next: one that leads nowhere else, a cheap one, one that covers."""
+        sizes = np.sqrt(np.einsum("ij,ij->i", residual, residual))
+        parts = np.sqrt(np.einsum("ij,ij->i", inside, inside))
+        useful = (sizes > _TOLERANCE) & (parts > _TOLERANCE)
+        if not useful.any():
+            return None
+        outside = np.sqrt(np.maximum(sizes**2 - parts**2, 0)) / np.maximum(sizes, _TOLERANCE)
+        best = useful & (outside <= outside[useful].min() + _TOLERANCE)
+        best &= self.cost <= self.cost[best].min() + 1e-12
+        gains = np.where(best, self._gains(), -1)
+        best &= gains >= gains.max() - 1e-12
+        return int(np.where(best, self._crowd(), np.inf).argmin())
 
     def _without_spare(self, chosen: list[int]) -> list[int]:
         """Leaves out those without which the asked ones stay supported, the dearest first."""
@@ -288,6 +308,15 @@ def _candidates(split: EncodedSplit, asked: Items) -> Items:
         parts.append(near)
     found = distinct(np.concatenate(parts))[0]
     return found[~are_among(found, split.trained)]
+
+
+def _thinned(split: EncodedSplit, pool: Items, most: int) -> Items:
+    """A random part of the candidates, and all that have the values of one trained item but one."""
+    if len(pool) <= most:
+        return pool
+    hub = split.trained[np.argmax(split.trained_rows)]
+    kept = np.random.default_rng(0).random(len(pool)) < most / len(pool)
+    return pool[kept | ((pool != hub).sum(axis=1) == 1)]
 
 
 def _wanted_pairs(split: EncodedSplit, asked: Items) -> list[tuple[SetCounts, np.ndarray]]:
