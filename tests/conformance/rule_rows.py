@@ -271,7 +271,7 @@ def masks():
         {"both": learning.Drawn(EXAMPLES, 2), "first": learning.Drawn(EXAMPLES, 2, jnp.array(1))}
     )
     rule = learning.mask_descent(
-        learning.half_squared_loss, targets, masked, beta=jnp.array([0.01, 0.02]), batch_size=2,
+        learning.half_squared_loss, targets, masked, beta=jnp.array([1.0, 2.0]), batch_size=2,
         samples=2, rate=0.05, key=KEY,
     )  # fmt: skip
     return started(rule, masked)

@@ -126,8 +126,8 @@ class MaskLoss(eqx.Module):
         """The loss of masks on their batches."""
         of_masks, of_objective = jax.random.split(key)
         learns, rest = eqx.partition(model, model.trainable(weights=self.weights))
-        keys = [named_key(of_objective, name) for name in model.names]
-        keys = jax.vmap(lambda key: jax.random.split(key, self.samples))(jnp.stack(keys))
+        keys = jnp.stack([named_key(of_objective, name) for name in model.names])
+        keys = jax.vmap(lambda key: jax.random.split(key, self.samples))(keys)
         parts = jax.tree.map(self._cut, batch)
         # The gradient of every sample is taken as soon as its loss is known: then nothing is kept
         # of one sample while others are drawn.

@@ -21,8 +21,8 @@ def _largest(scores: Any, kept: int) -> WeightMask:
     ends = [sum(leaf.size for leaf in leaves[: i + 1]) for i in range(len(leaves))]
     parts = jnp.split(chosen, ends[:-1])
     return WeightMask(
-        treedef.unflatten(
-            [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
+        jax.tree.unflatten(
+            treedef, [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
         )
     )
 
@@ -46,7 +46,7 @@ def random_mask(
     leaves, treedef = jax.tree.flatten(weights)
     keys = jax.random.split(key, len(leaves))
     scores = [jax.random.uniform(k, w.shape) for k, w in zip(keys, leaves, strict=True)]
-    return _largest(treedef.unflatten(scores), kept)
+    return _largest(jax.tree.unflatten(treedef, scores), kept)
 
 
 def saliency_mask(

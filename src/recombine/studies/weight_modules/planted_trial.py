@@ -111,7 +111,8 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     measured = probes.under_masks(network, looked_at, explained)
     shares = {name: np.clip(np.asarray(v["explained"]), 0, 1) for name, v in measured.items()}
     gate = probes.module_gate(1.0, float(shares["all"].mean()))
-    metrics, off = {}, ~np.eye(config.modules, dtype=bool)
+    metrics: dict[str, Any] = {}
+    off = ~np.eye(config.modules, dtype=bool)
     for method, masks in found.items():
         overlaps = [probes.mask_overlap(a, b) for a, b in zip(masks, truth, strict=True)]
         effect = np.stack([shares[f"{method} {m}"] for m in modules])
