@@ -17,6 +17,9 @@ from recombine.lab.registry import listed, load
 from recombine.lab.study import Study, in_words, setting_text
 from recombine.lab.tables import evidence_text
 
+FEW = 3
+"""More lines of evidence than these are folded."""
+
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
     """Called by MkDocs for every page before it is rendered."""
@@ -87,7 +90,10 @@ def brief(evidence: dict[str, Any]) -> str:
             continue
         text = evidence_text(value) if isinstance(value, dict) else evidence_text({"": value})
         lines.append(f"{name}: {text.strip()}")
-    return "<br>".join(lines)
+    text = "<br>".join(lines)
+    if len(lines) <= FEW:
+        return text
+    return f"<details><summary>{len(lines)} numbers</summary>{text}</details>"
 
 
 def numbers_table(study: Study, found: Published | None) -> str:
