@@ -24,6 +24,7 @@ from recombine.lab import (
     per_seed,
     rank_correlation,
 )
+from recombine.splits._encoded_split import EncodedSplit
 
 from . import DOCUMENT
 from .networks import NetworkName
@@ -117,7 +118,7 @@ def predictions(every: np.ndarray, sizes: tuple[int, ...], trained: np.ndarray) 
     """The predicted difficulty of held-out combinations, and the compound divergence."""
     names = tuple(f"factor {f}" for f in range(len(sizes)))
     values = tuple(tuple(range(size)) for size in sizes)
-    split = splits.EncodedSplit(names, values, every[trained], every[~trained])
+    split = EncodedSplit(names, values, every[trained], every[~trained])
     difficulty = splits.Difficulty(split).of(every[~trained])
     return Prediction(difficulty, splits.table_divergence(split).compounds)
 

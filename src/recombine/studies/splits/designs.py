@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int
 
 from recombine import splits
+from recombine.splits._encoded_split import EncodedSplit
 
 Order = Int[np.ndarray, "items factors"]
 
@@ -14,7 +15,7 @@ def planner(sizes: tuple[int, ...], count: int, rng: np.random.Generator) -> Ord
     """One combination, and what the planner adds to it: for support, coverage, evenness."""
     names = tuple(f"factor {f}" for f in range(len(sizes)))
     first = np.array([[rng.integers(size) for size in sizes]])
-    split = splits.EncodedSplit(names, tuple(tuple(range(size)) for size in sizes), first)
+    split = EncodedSplit(names, tuple(tuple(range(size)) for size in sizes), first)
     every = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=1)
     asked = every[(every != first).any(axis=1)]
     plan = splits.plan_additions(split, asked, budget=count - 1, trains_asked=True)
