@@ -5,7 +5,8 @@
 Every study runs once undisturbed. Then it is run in a new store and killed at a moment drawn
 between 0 and the time that it took, and run again in the same store, until it gets to its end
 before the next kill. The export of every store that was finished, and all files of arrays and
-networks, must have the bytes of the undisturbed one. Exit code 1 if any differs.
+networks, must have the bytes of the undisturbed one. Exit code 1 if any differs. What has been
+killed and compared so far is told on standard error.
 """
 
 import os
@@ -23,8 +24,6 @@ from rich.table import Table
 
 KILLS = 100
 STUDIES = ("neural-race/zero-shot", "gradient-resistance/images", "data-router/table-lookup")
-PATIENCE = 1.5
-"""How much longer than undisturbed a run may take at the most before its moment comes."""
 
 
 def start(study: str, store: Path) -> subprocess.Popen:
@@ -89,14 +88,17 @@ def attack(study: str, kills: int, draw: random.Random) -> tuple[int, int, int, 
         done, midway, stores, different = 0, 0, 0, []
         while done < kills:
             store = Path(folder) / f"killed-{stores}"
-            while done < kills and killed(study, store, draw.uniform(0, PATIENCE * seconds)):
+            while done < kills and killed(study, store, draw.uniform(0, seconds)):
                 done += 1
                 midway += any(store.glob("checkpoints/*/*/*.ckpt"))
-            finish(study, store)
+            if done == kills:
+                finish(study, store)
             stores += 1
             found = content(store)
             names = expected.keys() | found.keys()
             different += sorted(n for n in names if expected.get(n) != found.get(n))
+            told = f"{study}: {done} kills, {stores} stores, {len(different)} files differ"
+            print(told, file=sys.stderr, flush=True)
     return done, midway, stores, different
 
 
