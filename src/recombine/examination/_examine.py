@@ -7,13 +7,13 @@ import numpy as np
 
 from .._errors import UserError
 from ..probes import (
-    Dependence,
     component_dependence,
     factor_codes,
     factor_decodability,
     factor_dependence,
     leakage,
 )
+from ..probes._factor_dependence import Dependence
 from ..splits import Split, random_hold_out, support_report
 from ._answers import Answers, answers_of, are_numbers, codes_of, split_outputs
 from ._asked import Items, Target, items_of, targets_of

@@ -27,7 +27,6 @@ from ._expert_usage import relative_perplexity as relative_perplexity
 from ._expert_usage import specialisation as specialisation
 from ._factor_codes import factor_codes as factor_codes
 from ._factor_decodability import factor_decodability as factor_decodability
-from ._factor_dependence import Dependence as Dependence
 from ._factor_dependence import factor_dependence as factor_dependence
 from ._first_step import FirstStep as FirstStep
 from ._first_step import first_step as first_step

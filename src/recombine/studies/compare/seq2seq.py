@@ -26,8 +26,8 @@ ON_LAPTOP: dict[str, dict[str, Any]] = {
 }
 """Sizes of the networks that come with the package."""
 SMOKE: dict[str, Any] = {
-    "steps": 10, "batch_size": 4, "task.tested": 8,
-    "model.width": 8, "model.hidden": 8, "model.heads": 2, "model.layers": 1,
+    "steps": 10, "batch_size": 4, "task.tested": 8, "model.units": 8, "model.embedding": 4,
+    "model.layers": 1,
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=grid(task=("systematicity",), model=("universal",)),
+            conditions=grid(task=("systematicity",), model=("lstm-encoder-decoder",)),
             settings=SMOKE,
             cost="10 s on two cores",
         ),

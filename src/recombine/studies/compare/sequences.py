@@ -48,8 +48,8 @@ ON_LAPTOP: dict[str, dict[str, Any]] = {
 """Sizes and rates of the networks that come with the package; a user's own has its own sizes, and
 the rates of the config."""
 SMOKE: dict[str, Any] = {
-    "steps": 10, "batch_size": 8, "buckets": 1, "task.train": 60, "task.tested": 20,
-    "model.width": 8, "model.hidden": 8, "model.heads": 2, "model.layers": 2,
+    "steps": 10, "batch_size": 8, "task.train": 60, "task.tested": 20, "model.units": 8,
+    "model.embedding": 4,
 }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ study = Study(
     presets={
         "smoke": Preset(
             seeds=1,
-            conditions=({"model": "ndr", "task": "length"}, {"model": "ndr", "task": "position"}),
+            conditions=grid(task=("length", "position"), model=("lstm",)),
             settings=SMOKE,
             cost="5 s on two cores",
         ),
