@@ -9,6 +9,9 @@ from recombine.lab.registry import families, listed, load
 from recombine.lab.report import with_formulas, write_report
 from recombine.lab.report._overview import about
 
+VERDICTS = {"holds": "hold", "fails": "fail", "undecided": "undecided"}
+"""Each verdict, of one claim and of several."""
+
 
 def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
     """Called by MkDocs for every page before it is rendered."""
@@ -31,19 +34,13 @@ def families_table() -> str:
         names = [name for name in listed() if name.startswith(f"{family}/")]
         found = [one for name in names if (one := published(name))]
         words = [v.verdict for one in found for v in one.verdicts]
-        counts = (
-            ", ".join(
-                f"{words.count(word)} {said}"
-                for word, said in (("holds", "hold"), ("fails", "fail"), ("undecided", "undecided"))
-                if word in words
-            )
-            or "none yet"
-        )
+        counts = [(words.count(word), word, several) for word, several in VERDICTS.items()]
+        said = ", ".join(f"{n} {one if n == 1 else several}" for n, one, several in counts if n)
         cells = (
             f"[`{family}`](studies/{family}/index.md)",
             about(family),
             str(len(names)),
-            counts,
+            said or "none yet",
             load(names[0]).source.document,
         )
         rows.append(f"| {' | '.join(cells)} |")

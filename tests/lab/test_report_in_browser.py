@@ -15,7 +15,8 @@ from recombine.lab.report import write_report
 from recombine.lab.store import Store
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
 pytestmark = [
     pytest.mark.skipif(
         not (CHROMIUM and DRIVER), reason="no Chromium: install chromium and chromium-driver"
