@@ -7,6 +7,8 @@ import pytest
 from made_up import judged, results
 
 from recombine import learning, models, probes, tasks
+from recombine.lab import UserError
+from recombine.lab.registry import load
 from recombine.models import specs
 from recombine.studies.weight_modules.classes_trial import without_readout
 from recombine.studies.weight_modules.continual_trial import sharing
@@ -183,6 +185,13 @@ def test_copied_weights_make_both_pairs_alike():
     assert np.allclose(copied(x), copied(swapped)[:, ::-1], atol=1e-5)
     assert np.allclose(copied(x)[:, 1], network(x)[:, 1], atol=1e-6), "the second pair stays"
     assert not np.allclose(network(x), network(swapped)[:, ::-1], atol=1e-2)
+
+
+def test_weights_are_copied_only_in_networks_with_a_pass_per_pair():
+    study = load("weight-modules/double-addition")
+    with pytest.raises(UserError, match="use model=fnn, or copied=false"):
+        study.cases("laptop", study.parse(["model=forced-lstm"]))
+    assert len(study.cases("laptop", study.parse(["model=forced-lstm", "copied=false"]))) == 1
 
 
 def test_masks_of_hidden_layers_are_inverted_alone():

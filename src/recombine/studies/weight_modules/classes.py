@@ -111,7 +111,7 @@ study = Study(
                 "batch_size": 64,
                 "steps": 1500,
                 "every": 100,
-                "beta": 1e-3,
+                "beta": 1e-2,
                 "mask_rate": 0.02,
                 "mask_steps": 800,
             },

@@ -115,7 +115,7 @@ def beside(artifact: str, kind: str, model: str, pair: int) -> Beside:
 
 def small(condition: dict[str, Any]) -> dict[str, Any]:
     """One digit, and networks to match."""
-    lstm = {"model.units": 64, "model.layers": 1, "beta": 1e-3}
+    lstm = {"model.units": 128, "model.layers": 1, "beta": 1e-3}
     return {"model.hidden": (128, 128, 128)} if condition["model"].name == "fnn" else lstm
 
 

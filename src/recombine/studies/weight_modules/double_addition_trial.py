@@ -7,6 +7,7 @@ import numpy as np
 
 from recombine import learning, probes
 from recombine.lab import Recorder
+from recombine.models import specs
 
 from .number_training import MaskConfig, find_masks, layer_parts
 from .protocol import conclude
@@ -22,6 +23,14 @@ class Config(MaskConfig):
     """Whether the network gets the same weights for both pairs before masks are learned: input
     weights and output weights of the second pair are copied to the first. Only for networks that
     are used once for every pair."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.copied and not isinstance(self.model, specs.NumberMLPSpec):
+            raise ValueError(
+                "copied=true is for a network that is used once for every pair: use model=fnn, or "
+                "copied=false"
+            )
 
 
 def copy_of_second(network: Any) -> Any:
