@@ -1,5 +1,6 @@
 """Figure 3.7: do the classes of a convolutional network have features of their own?"""
 
+from functools import partial
 from typing import Any
 
 from recombine.lab import (
@@ -160,7 +161,7 @@ study = Study(
                 f"Change of the confusion, {kind}",
                 f"{figure}: under the mask without a class minus under the control mask; means "
                 "over seeds.",
-                lambda results, kind=kind: draw_differences(results, kind),
+                partial(draw_differences, kind=kind),
             )
             for kind, figure in zip(KINDS, ("Figure B.11", "Figure B.12"), strict=True)
         ),

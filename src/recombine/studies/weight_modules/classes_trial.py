@@ -70,8 +70,10 @@ def images_of(name: str) -> tuple[Any, Any, "data.ImageData"]:
         train = make(found.train_images, found.train_labels)
         return train, make(found.test_images, found.test_labels), found
     held = np.arange(len(found.train_labels)) % HELD_OUT_EVERY == 0
-    parts = (make(found.train_images[rows], found.train_labels[rows]) for rows in (~held, held))
-    return *parts, found
+    train, valid = (
+        make(found.train_images[rows], found.train_labels[rows]) for rows in (~held, held)
+    )
+    return train, valid, found
 
 
 def network_trial(config: NetworkConfig, key, recorder: Recorder) -> None:
@@ -175,6 +177,6 @@ def conclusions(confusion: dict[str, np.ndarray], classes: int) -> dict[str, flo
     made = {f"drop_{c}": one.drop for c, one in enumerate(lost)}
     made |= {f"collateral_{c}": one.collateral for c, one in enumerate(lost)}
     return made | {
-        "drop": np.mean([one.drop for one in lost]),
-        "collateral": np.mean([one.collateral for one in lost]),
+        "drop": float(np.mean([one.drop for one in lost])),
+        "collateral": float(np.mean([one.collateral for one in lost])),
     }

@@ -18,6 +18,7 @@ from recombine.lab import (
     figures,
     mean,
     paired,
+    per_seed,
     reference,
 )
 
@@ -39,7 +40,7 @@ KINDS = {
     "alone_other": "hidden layers inverted, no other mask, the other one",
 }
 """Masks and the pairs on which networks under them are tested."""
-CONDITIONS = (
+CONDITIONS: tuple[dict[str, Any], ...] = (
     {"model": "fnn", "copied": False},
     {"model": "fnn", "copied": True},
     {"model": "number-lstm", "copied": False},
@@ -236,9 +237,7 @@ study = Study(
             "Table B.2",
             all_of(
                 mean(
-                    lambda r, pair=pair: (
-                        r.metric(f"hidden_other_{pair}") - r.metric(f"hidden_own_{pair}")
-                    ),
+                    per_seed(f"hidden_other_{pair}") - per_seed(f"hidden_own_{pair}"),
                     f"other pair minus own, {pair}",
                     **PLAIN,
                 )

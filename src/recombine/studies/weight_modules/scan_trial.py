@@ -27,7 +27,7 @@ def trial(config: MaskConfig, key, recorder: Recorder) -> None:
     masks = find_masks(config, network, jax.random.fold_in(key, 1), recorder).masks()
     tried = {"unmasked": masks["simple"] | ~masks["simple"], **masks}
     found = probes.under_masks(network, tried, learning.ExactTranslations(test_sets(config)))
-    right = {
+    right: dict[str, dict[str, float]] = {
         name: {split: float(values[split]) for split in SPLITS} for name, values in found.items()
     }
     gate = probes.module_gate(right["unmasked"]["simple"], right["simple"]["simple"])
@@ -57,7 +57,7 @@ def find_masks(config: MaskConfig, network: Any, key: Any, recorder: Recorder) -
 
 def conclusions(masks: dict[str, Any], right: dict[str, dict[str, float]]) -> dict[str, float]:
     """Accuracies on the test commands of every split, and what the output layer loses."""
-    made = {}
+    made: dict[str, float] = {}
     for split in SPLITS:
         whole, control, own = (right[name][split] for name in ("unmasked", "simple", split))
         made |= {f"unmasked_{split}": whole, f"control_{split}": control, f"split_{split}": own}
