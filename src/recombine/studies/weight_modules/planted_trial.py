@@ -53,6 +53,7 @@ class Config:
 
 def trial(config: Config, key, recorder: Recorder) -> None:
     """Plant modules, look for each, and compare what is found with what was planted."""
+    import equinox as eqx
     import jax
     import jax.numpy as jnp
 
@@ -60,7 +61,10 @@ def trial(config: Config, key, recorder: Recorder) -> None:
 
     keys = jax.random.split(key, 6)
     make = KINDS[config.kind]
-    planted = make(config.modules, config.size, config.width, config.noise, key=keys[0])
+    plant = eqx.filter_jit(
+        lambda key: make(config.modules, config.size, config.width, config.noise, key=key)
+    )
+    planted = plant(keys[0])
     network, modules = planted.network, range(config.modules)
     names = [f"module {m}" for m in modules]
 
@@ -76,8 +80,9 @@ def trial(config: Config, key, recorder: Recorder) -> None:
     state, _ = recorder.train(rule, rule.init(masked), config.steps)
     learned = state.model.masks()
 
+    draw = eqx.filter_jit(lambda m, key: planted.batch(jnp.full(config.evaluated, m), key=key))
     tests = [
-        planted.batch(jnp.full(config.evaluated, m), key=k)
+        draw(jnp.array(m), k)
         for m, k in zip(modules, jax.random.split(keys[2], config.modules), strict=True)
     ]
     truth = list(planted.truth)

@@ -21,7 +21,7 @@ class Config(lookup_trial.Config):
     """The fewest and the most functions of short compositions."""
     long_lengths: tuple[Count, Count] = (4, 5)
     """The fewest and the most functions of long compositions that were trained."""
-    betas: tuple[Positive, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
+    betas: tuple[Positive, ...] = (1e-3, 1e-2, 1e-1)
     """Prices of a weight times the batch size. The largest of which the mask of the whole task
     leaves enough is chosen, for each network."""
     mask_rate: Positive = 0.03
@@ -57,13 +57,13 @@ def padded(task, lengths, frame, size, width, t, key):
 
 
 def trial(config: Config, key, recorder: Recorder) -> None:
-    """Choose a price, learn masks of short and of long compositions, and exchange them."""
+    """Learn masks of all, short and long compositions at all prices, choose one, and exchange."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
 
     learned = lookup_trial.trained(config, key, recorder)
-    of_price, of_masks, of_tests = jax.random.split(learned.key, 3)
+    of_masks, of_tests = jax.random.split(learned.key)
     lengths = {
         "all": (1, config.longest), "short": config.short_lengths, "long": config.long_lengths,
     }  # fmt: skip
@@ -101,23 +101,33 @@ def trial(config: Config, key, recorder: Recorder) -> None:
             for mask, values in found.items()
         }
 
-    prices = {f"{beta:g}": samplers["all"] for beta in config.betas}
-    controls = masks_of(prices, jnp.array(config.betas), of_price, "prices")
+    # Every mask at every price, in one program; which price counts is known afterwards.
+    priced = {f"{name} at {beta:g}": samplers[name] for name in samplers for beta in config.betas}
+    masked = learning.Masked(learned.model, names=tuple(priced))
+    rule = learning.mask_descent(
+        learning.label_loss, learning.Targets(priced), masked,
+        beta=jnp.array(config.betas * len(samplers)), batch_size=config.mask_batch,
+        rate=config.mask_rate, samples=config.samples, key=of_masks, every=config.mask_steps,
+    )  # fmt: skip
+    state, _ = recorder.train(rule, rule.init(masked), config.mask_steps, name="masks")
     whole = learning.WeightMask.full(learned.model)
-    under = accuracies({"unmasked": whole} | controls)
-    unmasked = under["unmasked"]["all"]
-    left = [under[name]["all"] for name in prices]
-    recorder.curve("left_by_price", config.betas, np.array(left) / max(unmasked, 1e-6))
+    found = state.model.masks()
+    measured = probes.under_masks(learned.model, {"unmasked": whole} | found, measure)
+    under = {
+        mask: {name: float(values[f"{name}_accuracy"]) for name in tests}
+        for mask, values in measured.items()
+    }
+    unmasked = max(under["unmasked"]["all"], 1e-6)
+    left = [under[f"all at {beta:g}"]["all"] for beta in config.betas]
+    recorder.curve("left_by_price", config.betas, np.array(left) / unmasked)
     try:
-        beta = learning.choose_beta(config.betas, left, max(unmasked, 1e-6)).beta
-    except UserError:
+        beta = learning.choose_beta(config.betas, left, unmasked).beta
+    except UserError:  # then the gate is shut at every price
         beta = min(config.betas)
     recorder.metric("beta", beta)
-    control = controls[f"{beta:g}"]
-    gate = probes.module_gate(unmasked, under[f"{beta:g}"]["all"])
-
-    masks = masks_of({n: samplers[n] for n in ("short", "long")}, beta, of_masks, "masks")
-    exchanged = accuracies({"all": control} | masks)
+    gate = probes.module_gate(unmasked, under[f"all at {beta:g}"]["all"])
+    masks = {name: found[f"{name} at {beta:g}"] for name in samplers}
+    exchanged = {name: under[f"{name} at {beta:g}"] for name in samplers}
     overlap = probes.mask_overlap(masks["short"], masks["long"])
     recorder.array("accuracy", [list(row.values()) for row in exchanged.values()])
     recorder.curve("iou", np.arange(len(overlap.layers)), overlap.iou)
