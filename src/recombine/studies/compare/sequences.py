@@ -100,7 +100,7 @@ study = Study(
             seeds=3,
             conditions=grid(task=tuple(TASKS), model=MODELS),
             depends=on_laptop,
-            cost="about 10 min on two cores, not yet measured as a whole",
+            cost="about 20 min on two cores, estimated from a part of the trials",
         ),
         "paper": Preset(
             seeds=5,
