@@ -200,10 +200,17 @@ def draw_betas(results: Results):
     """Figure B.4: the price of a weight, what it leaves, and how much is shared."""
     runs = beta_sweep(results)
     betas = runs.values("beta")
-    figure = figures.panels("", x="price β", y="accuracy under the mask of both", log_x=True)
-    values = [runs.metric("control", beta=beta) for beta in betas]
-    figures.add_points(figure, betas, values, "control mask")
-    figures.add_level(figure, chosen(results, "fnn")["beta"], "chosen", axis="x")
+    titles = ("accuracy under the mask of both", "share of the weights of + that × uses")
+    figure = figures.panels("", "", x="price β", y=titles, log_x=True)
+    valid = [runs.metric("valid", beta=beta).all() for beta in betas]
+    kept = [runs.metric("control", beta=beta) for beta in betas]
+    shares = [
+        runs.metric("sharing", beta=beta) if able else np.empty(0)
+        for beta, able in zip(betas, valid, strict=True)
+    ]
+    for panel, values in enumerate((kept, shares)):
+        figures.add_points(figure, betas, values, ("control mask", "sharing")[panel], panel=panel)
+        figures.add_level(figure, chosen(results, "fnn")["beta"], "chosen", axis="x", panel=panel)
     return figure
 
 
@@ -389,7 +396,8 @@ study = Study(
         Figure(
             "beta",
             "The price of a weight",
-            "Figure B.4: accuracy under the mask of both operations, the lower of the two.",
+            "Figure B.4: accuracy under the mask of both operations, the lower of the two, and "
+            "sharing where that mask leaves enough.",
             draw_betas,
         ),
         Figure("sizes", "Sharing against size", "Figure B.5: all seeds.", draw_sizes),
