@@ -86,12 +86,14 @@ def product(sizes: Sizes, key: PRNGKeyArray) -> Product:
 def attention(sizes: Sizes, key: PRNGKeyArray) -> Attending:
     """One transformer block."""
     keys, h = jax.random.split(key, 6), sizes.hidden
-    square = [jax.random.normal(k, (h, h)) * h**-0.5 for k in keys[:3]]
+    query, key, value = (jax.random.normal(k, (h, h)) * h**-0.5 for k in keys[:3])
     shape = (sizes.slots, sizes.width, h)
     return Attending(
         jax.random.normal(keys[3], shape) * sizes.width**-0.5,
         jax.random.normal(keys[4], (sizes.slots, h)) * 0.1,
-        *square,
+        query,
+        key,
+        value,
         models.MLP((h, h, sizes.outputs), key=keys[5]),
     )
 

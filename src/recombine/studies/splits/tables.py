@@ -56,7 +56,7 @@ def teacher(sizes: tuple[int, ...], rows: int, *, key: PRNGKeyArray) -> Table:
     network = models.ModularNetwork.random(
         modules=sum(sizes), inputs=8, hidden=16, outputs=4, key=network_key
     )
-    task = tasks.ModularTeacher(network, np.eye(sum(sizes), dtype=bool))
+    task = tasks.ModularTeacher(network, jnp.eye(sum(sizes), dtype=bool))
     x = np.asarray(task.inputs(rows, key=input_key))
     every = _every(sizes)
     columns = every + np.cumsum([0, *sizes[:-1]])
@@ -102,11 +102,11 @@ def images(sizes: tuple[int, ...], rows: int, *, key: PRNGKeyArray) -> Table:
         (found.train_images, found.train_labels),
         (found.test_images, found.test_labels),
     ):
-        pixels, classes = np.asarray(pixels), np.asarray(classes)
-        drawn = np.zeros((*labels.shape, pixels.shape[1]), np.float32)
+        images_of, classes_of = np.asarray(pixels), np.asarray(classes)
+        drawn = np.zeros((*labels.shape, images_of.shape[1]), np.float32)
         for label in range(sizes[0]):
             chosen = labels == label
-            drawn[chosen] = pixels[rng.choice(np.flatnonzero(classes == label), chosen.sum())]
+            drawn[chosen] = images_of[rng.choice(np.flatnonzero(classes_of == label), chosen.sum())]
         pools.append(drawn - 0.3)
     y = np.concatenate([_one_hot(labels[:, f], sizes[0]) for f in range(len(sizes))], axis=1)
     return Table(every, sizes, places, pools[0], pools[1], y, len(sizes))
@@ -123,7 +123,7 @@ def lookup(sizes: tuple[int, ...], rows: int, *, key: PRNGKeyArray) -> Table:
     rng, n = host_generator(key), sizes[0]
     tables = np.stack([rng.permutation(n) for _ in range(n)])
     every = _every(sizes)
-    task = tasks.LookupTables(tables, tuple(map(str, range(n))), forward=True)
+    task = tasks.LookupTables(jnp.asarray(tables), tuple(map(str, range(n))), forward=True)
     counts = np.full(len(every), len(sizes) - 1)
     written = task.write(every[:, 0], every[:, 1:], counts)
     inputs = _slots(*[_one_hot(every[:, f], n) for f in range(len(sizes))])
