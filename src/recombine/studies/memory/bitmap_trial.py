@@ -99,7 +99,7 @@ def learn(config: BitmapConfig, task: Any, key: Any, recorder: Recorder) -> Lear
     for name in ("loss", "bits", "whole"):
         recorder.metric(f"test_{name}", getattr(errors, name))
     recorder.metric("guessed_loss", errors.guessed)
-    recorder.metric("half_time", half_time(steps, losses, errors.guessed))
+    recorder.metric("half_time", half_time(steps, losses, float(errors.guessed)))
     report_parts(recorder, "by_part", errors.by_part)
     return Learned(state.model, test, later)
 
