@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 
 from recombine import splits
-from recombine._host_random import host_generator
 from recombine._ranges import Count, Positive
 from recombine.lab import (
     Claim,
@@ -26,11 +24,8 @@ from recombine.lab import (
 )
 from recombine.splits._encoded_split import EncodedSplit
 
-from . import DOCUMENT
-from .networks import NetworkName
+from . import DOCUMENT, NetworkName, TaskName
 from .random_splits import random_splits
-from .tables import TABLES, TaskName
-from .training import scores
 
 SIZES: dict[str, tuple[int, ...]] = {
     "teacher": (4, 4, 4),
@@ -69,6 +64,13 @@ def trial(config: Config, key, recorder: Recorder) -> None:
 
     Splits depend on the seed and the task alone: every network sees the same.
     """
+    import jax
+
+    from recombine._host_random import host_generator
+
+    from .tables import TABLES
+    from .training import scores
+
     task_key, split_key, network_key = jax.random.split(key, 3)
     sizes = SIZES[config.task]
     table = TABLES[config.task](sizes, ROWS[config.task], key=task_key)

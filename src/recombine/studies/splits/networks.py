@@ -1,7 +1,7 @@
 """Networks that see a combination as one slot per factor."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,8 +9,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from recombine import models
-
-NetworkName = Literal["linear", "mlp", "deep", "product", "attention"]
 
 
 class Flat(eqx.Module):

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import jax
 import numpy as np
 
-from recombine._host_random import host_generator
 from recombine._ranges import Count, Fraction, Positive
 from recombine.lab import (
     Claim,
@@ -23,11 +21,8 @@ from recombine.lab import (
     per_seed,
 )
 
-from . import DOCUMENT
+from . import DOCUMENT, NetworkName
 from .designs import DESIGNS
-from .networks import NetworkName
-from .tables import TABLES
-from .training import scores
 
 COUNTS = (5, 9, 13, 18, 26, 40, 64)
 """How many combinations are trained, of 125."""
@@ -59,6 +54,13 @@ class Config:
 
 def trial(config: Config, key, recorder: Recorder) -> None:
     """Collect combinations in several ways; train on the first few of each, test on all others."""
+    import jax
+
+    from recombine._host_random import host_generator
+
+    from .tables import TABLES
+    from .training import scores
+
     task_key, order_key, network_key = jax.random.split(key, 3)
     sizes = (config.values,) * 3
     table = TABLES[config.task](sizes, ROWS[config.task], key=task_key)

@@ -1,6 +1,6 @@
 """Tasks as complete tables: an input and a target for every combination of their factors."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +9,6 @@ from jaxtyping import Float, Int, PRNGKeyArray
 
 from recombine import data, models, tasks
 from recombine._host_random import host_generator
-
-TaskName = Literal["teacher", "routing", "images", "lookup"]
 
 
 class Table(NamedTuple):
