@@ -34,6 +34,15 @@ class NextSymbols(eqx.Module):
         return self.table[jnp.pad(outputs[:, :-1], ((0, 0), (1, 0)))]
 
 
+class SameDigits(eqx.Module):
+    """Scores of the digits of results, the same for every input."""
+
+    scores: jax.Array
+
+    def __call__(self, x):
+        return jnp.broadcast_to(self.scores, (len(x), *self.scores.shape))
+
+
 class Bag(eqx.Module):
     """Scores of a sequence that are sums over its tokens."""
 
@@ -152,6 +161,27 @@ def on_translations(rate):
     return started(rule, NextSymbols(jnp.zeros((3, 3))))
 
 
+def on_whole_outputs():
+    """Outputs as a whole are the unit: losses are sums over them, and one mistake spoils one."""
+    pairs = model_rows.SENTENCES
+    rule = learning.Descent(
+        learning.SummedTokenLoss(), learning.Drawn(pairs, 2), learning.adam(0.1), key=KEY,
+        measure=learning.ExactTranslations({"iid": pairs, "ood": pairs}), every=5,
+    )  # fmt: skip
+    return started(rule, NextSymbols(jnp.zeros((4, 4))))
+
+
+def on_numbers():
+    """Digits of sums and products."""
+    task = task_rows.SAMPLED["AddMultiply"]
+    batch = task.sample(8, key=KEY)
+    rule = learning.Descent(
+        learning.number_loss, learning.Sampled(task, 8), learning.adam(0.05), key=KEY,
+        measure=learning.NumberAccuracy(batch), every=5,
+    )  # fmt: skip
+    return started(rule, SameDigits(jnp.zeros((*batch.labels.shape[1:], 10))))
+
+
 def on_a_mixture():
     rule = learning.Descent(
         learning.label_loss, learning.Mixture.of_sets((LABELLED, LABELLED[:1]), 8),
@@ -268,7 +298,10 @@ def masks():
     """Two masks of one network, on batches of their own."""
     masked = learning.Masked(models.MLP((2, 4, 1), key=KEY), names=("first", "both"))
     targets = learning.Targets(
-        {"both": learning.Drawn(EXAMPLES, 2), "first": learning.Drawn(EXAMPLES, 2, jnp.array(1))}
+        {
+            "both": learning.Drawn(EXAMPLES, 2),
+            "first": learning.DrawnRows(EXAMPLES, jnp.array([1, 2]), 2),
+        }
     )
     rule = learning.mask_descent(
         learning.half_squared_loss, targets, masked, beta=jnp.array([1.0, 2.0]), batch_size=2,
@@ -300,6 +333,7 @@ ROWS = Table(
         "Descent on a stream": on_a_stream,
         "Descent on a text": on_a_text,
         "Descent on labels": on_labels,
+        "Descent on numbers": on_numbers,
         "Descent on prepared passes": on_prepared_passes,
         "Descent on routes": on_routes,
         "Descent on sentences": on_sentences,
@@ -308,6 +342,7 @@ ROWS = Table(
         "Descent on translations, with a warm-up and a cosine": lambda: on_translations(
             learning.WarmupCosine(0.1, 5, 30)
         ),
+        "Descent on whole outputs": on_whole_outputs,
         "Descent with a price on computing": with_a_price_on_computing,
         "Descent with balanced experts": with_balanced_experts,
         "Descent with noise on a hidden layer": with_noise_on_a_hidden_layer,
@@ -327,6 +362,8 @@ ROWS = Table(
 """The rule, and its state before the first step."""
 
 NO_RULES = {
+    "ImagePredictions": "what is asked of networks under masks, for probes",
+    "NumberPredictions": "what is asked of networks under masks, for probes",
     "WeightMask": "what a mask is after it was learned",
 }
 """Public classes of `learning` that are no rule and no part of one."""

@@ -76,7 +76,7 @@ def test_a_network_of_ones_own_stands_in_the_report_beside_one_of_the_paper(tmp_
     study = "data-router/table-lookup"
     recombine(store, "run", study, "--preset", "smoke", "--set", f"model=lstm,{OWN}:OwnNetwork")
     recombine(store, "report", "--out", site, "--load", OWN)
-    (page,) = site.rglob("*table-lookup*.html")
+    (page,) = site.rglob("table-lookup.html")
     text = page.read_text()
     for figure in ("table", "by-length", "learning"):
         assert f'data-name="data-router-table-lookup-{figure}"' in text

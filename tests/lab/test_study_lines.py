@@ -114,6 +114,6 @@ def test_a_part_of_several_names_lists_them():
     done = recombine("show", "images")
     assert done.returncode == 2
     assert done.stderr == (
-        "recombine: 'images' may be modularity-scaling/images or gradient-resistance/images:"
-        " say which\n"
+        "recombine: 'images' may be modularity-scaling/images, gradient-resistance/images or"
+        " compare/images: say which\n"
     )

@@ -158,7 +158,7 @@ def run(
             console.print(line, markup=False, highlight=False)
     took = duration(time.monotonic() - started)
     console.print(f"done in {took}; results are in {store}", markup=False, highlight=False)
-    console.print(f"next: {_next(store)}", markup=False, highlight=False)
+    console.print(f"next: {_next(store)}", markup=False, highlight=False, soft_wrap=True)
     if failed:
         get_console(stderr=True).print(
             f"recombine: {count(failed, 'trial')} failed; the reasons are above", style="red"
