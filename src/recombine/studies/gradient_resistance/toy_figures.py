@@ -36,12 +36,16 @@ def axis_of(points: np.ndarray, side: int) -> np.ndarray:
     return np.linspace(-VIEW * largest, VIEW * largest, side)
 
 
+def first_seed(results: Results, condition: dict):
+    """The trial of the first seed: nothing is read of the others, whose maps are large."""
+    return min(results.where(**condition).records, key=lambda record: record.seed)
+
+
 def draw_data(results: Results):
-    runs = results.where(**A)
+    first = first_seed(results, A)
     figure = figures.panels("training", "test", x="X_1", y="X_2")
     for panel, name in enumerate(("points", "tests")):
-        points = runs.array(name)[0]
-        add_points(figure, points, panel, legend=True)
+        add_points(figure, first.read_array(name), panel, legend=True)
     figure.update_xaxes(range=[-6, 6])
     figure.update_yaxes(range=[-6, 6])
     return figure
@@ -49,8 +53,8 @@ def draw_data(results: Results):
 
 def maps_of(results: Results, condition: dict) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Steps, maps `[steps, side, side]` and training points of the first seed."""
-    runs = results.where(**condition)
-    return runs.array("steps")[0].tolist(), runs.array("maps")[0], runs.array("points")[0]
+    first = first_seed(results, condition)
+    return first.read_array("steps").tolist(), first.read_array("maps"), first.read_array("points")
 
 
 def draw_snapshots(results: Results):
