@@ -111,15 +111,16 @@ study = Study(
             cost="not measured",
         ),
         "laptop": Preset(
-            seeds=3,
+            seeds=6,
             conditions=(variant(), variant("M")),
             settings=sizes(8, 12, 32)
             | {
+                "distinct_values": True,
                 "model.mask_min": 0.0,
-                "steps": 5000,
-                "every": 100,
+                "steps": 60_000,
+                "every": 1000,
             },
-            cost="not measured yet",
+            cost="8 min on two cores",
         ),
         "paper": Preset(
             seeds=12,
